@@ -1,0 +1,1 @@
+"""Capture: the sweep runner, one shot, acceptance, scenes and exports."""

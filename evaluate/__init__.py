@@ -1,0 +1,1 @@
+"""Evaluation: models answer the catalog's stimuli, one scoring path, one report."""

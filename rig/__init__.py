@@ -1,0 +1,1 @@
+"""The rig: device protocols, the two real drivers, `rig.toml` and the root command."""

@@ -1,0 +1,1 @@
+"""Exposure arithmetic, plans, records and the catalog: what every other package shares."""
