@@ -1,0 +1,227 @@
+"""Frozen records that pass between the packages and the catalog; one per table row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+from schemas.exposure import Exposure
+
+
+class Outcome(StrEnum):
+    """What a planned shot became. Every shot ends as exactly one frame row."""
+
+    ACCEPTED = "accepted"
+    REJECTED_BLACK = "rejected_black"
+    REJECTED_WHITE = "rejected_white"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+class RunStatus(StrEnum):
+    """How a run ended. A run without a status crashed."""
+
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+FrameKind = Literal["manual", "auto"]
+ObserverKind = Literal["person", "model"]
+
+
+def utc_now() -> datetime:
+    """Now, in UTC, with its zone."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One arrangement of objects in front of the camera.
+
+    Attributes
+    ----------
+    name : str
+        Folder-safe.
+    category : str
+        Class of all its objects, e.g. ``cup``.
+    count : int
+        Number of objects.
+    """
+
+    name: str
+    category: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """Share of pixels at 0 and at 255 in one channel. Recorded, never deciding."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Light:
+    """Illuminance over one exposure: None where the meter was silent."""
+
+    lux: float | None = None
+    lux_min: float | None = None
+    lux_max: float | None = None
+    readings: int = 0
+
+
+@dataclass(frozen=True)
+class ExifSettings:
+    """What the camera says it did, as read from the picture's Exif block."""
+
+    shutter_s: float | None
+    iso: int | None
+    f_number: float | None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What one shot became.
+
+    Attributes
+    ----------
+    scene, lighting : str
+        Names.
+    run_id : int
+        The run that took it.
+    kind : {"manual", "auto"}
+        A shot of a plan, or the camera's own choice taken before the sweep.
+    requested : Exposure or None
+        Commanded marked settings; None for auto frames.
+    exif : ExifSettings or None
+        None where no picture could be read.
+    ev, ev_index, ev_offset
+        Of the requested settings (auto frames: of the Exif ones); None if neither is known.
+    outcome, reason
+        `reason` says in words why a frame was not accepted; empty for accepted ones.
+    attempt : int
+        How many exposures this shot has taken, 1 for most.
+    histogram : bytes or None
+        256 little-endian uint32 counts of 8-bit Rec. 601 luma.
+    black_fraction, white_fraction, mean_luma
+        Of that histogram, for queries.
+    red, green, blue : Clipping or None
+    light : Light
+        Over the exposure.
+    path : str
+        Relative to the workspace; empty where no file is kept.
+    camera_sha256, sha256 : str
+        Of the bytes as the camera gave them, and of the stored file.
+    commanded_at, captured_at, stored_at : datetime or None
+        UTC: release sent, picture announced, row written.
+    camera_time : str
+        The Exif date as the camera wrote it, for the record: a camera clock has no zone.
+    """
+
+    scene: str
+    lighting: str
+    run_id: int
+    kind: FrameKind
+    requested: Exposure | None
+    outcome: Outcome
+    attempt: int
+    reason: str = ""
+    exif: ExifSettings | None = None
+    ev: float | None = None
+    ev_index: int | None = None
+    ev_offset: int | None = None
+    histogram: bytes | None = None
+    black_fraction: float | None = None
+    white_fraction: float | None = None
+    mean_luma: float | None = None
+    red: Clipping | None = None
+    green: Clipping | None = None
+    blue: Clipping | None = None
+    light: Light = Light()
+    path: str = ""
+    size_bytes: int | None = None
+    width_px: int | None = None
+    height_px: int | None = None
+    camera_sha256: str = ""
+    sha256: str = ""
+    commanded_at: datetime | None = None
+    captured_at: datetime | None = None
+    stored_at: datetime | None = None
+    camera_time: str = ""
+    id: int | None = None
+
+    @property
+    def setting(self) -> str:
+        """Key of the shot within its scene and lighting: the settings' stem, or ``auto``."""
+        return "auto" if self.requested is None else self.requested.stem
+
+
+@dataclass(frozen=True)
+class Stimulus:
+    """(frame, view, question or task), with the options in the order they are shown."""
+
+    frame_id: int
+    view: str
+    task: str
+    options: tuple[str, ...] = ()
+    id: int | None = None
+
+
+@dataclass(frozen=True)
+class Observer:
+    """A person or a model. `spec` holds what makes it reproducible: id, digests, versions."""
+
+    name: str
+    kind: ObserverKind
+    spec: dict[str, Any] = field(default_factory=dict)
+    id: int | None = None
+
+
+@dataclass(frozen=True)
+class Response:
+    """What an observer gave for a stimulus.
+
+    Attributes
+    ----------
+    text : str or None
+        Raw text, whole; None where the task has none.
+    payload : dict
+        Top-k labels or boxes, as the task defines.
+    error : str
+        Why there is no answer; empty for an answer. An error is a record, not a hole.
+    latency_s : float or None
+    timing : dict
+        Evidence of presentation times, for people.
+    frame_sha256 : str
+        The stored file that was seen.
+    """
+
+    stimulus_id: int
+    observer_id: int
+    text: str | None = None
+    payload: dict[str, Any] = field(default_factory=dict)
+    error: str = ""
+    latency_s: float | None = None
+    timing: dict[str, Any] = field(default_factory=dict)
+    frame_sha256: str = ""
+    answered_at: datetime | None = None
+    id: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A scored response under a named scoring protocol; derived, rebuilt at will.
+
+    `soft` and `hard` are None for no answer, which is not the same as wrong.
+    """
+
+    response_id: int
+    protocol: str
+    parsed: dict[str, Any]
+    soft: bool | None
+    hard: bool | None
+    error_kind: str = ""
