@@ -1,0 +1,191 @@
+"""JPEG segments, Exif and XMP: the one module that takes a JPEG file apart.
+
+Image data is never decoded or re-encoded here: segments are found and spliced byte for byte.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from PIL import Image, UnidentifiedImageError
+
+SOI = b"\xff\xd8"
+EOI = b"\xff\xd9"
+APP1 = 0xE1
+SOS = 0xDA
+EXIF_HEADER = b"Exif\x00\x00"
+XMP_HEADER = b"http://ns.adobe.com/xap/1.0/\x00"
+
+_STANDALONE = {0x01, *range(0xD0, 0xD9)}  # TEM, RSTn, SOI: no length follows
+_EXIF_IFD = 0x8769
+_MAX_SEGMENT = 65533
+
+
+class JpegError(ValueError):
+    """Not a JPEG file, or a broken one. The text says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One marker segment before the image data: ``data[start:end]``, marker bytes included."""
+
+    marker: int
+    start: int
+    end: int
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class Exif:
+    """What a picture's Exif block says of its exposure; None where a tag is absent or unusable.
+
+    Attributes
+    ----------
+    shutter_s, f_number : float or None
+        ExposureTime in seconds and FNumber as written: nominal on a Canon body. The APEX
+        fields beside them hold the true stops and are not read here.
+    iso : int or None
+        ISOSpeedRatings, or RecommendedExposureIndex where that is saturated (65535).
+    taken_at : str
+        DateTimeOriginal with its fraction, as written: a camera clock has no zone.
+    flash_fired : bool
+    make, model, serial, software : str
+    """
+
+    shutter_s: float | None = None
+    f_number: float | None = None
+    iso: int | None = None
+    taken_at: str = ""
+    flash_fired: bool = False
+    make: str = ""
+    model: str = ""
+    serial: str = ""
+    software: str = ""
+
+
+def iter_segments(data: bytes) -> Iterator[Segment]:
+    """Yield the marker segments from SOI up to the start of the image data (SOS excluded).
+
+    Raises
+    ------
+    JpegError
+        If the bytes are not a JPEG, or end before the image data.
+    """
+    if not data.startswith(SOI):
+        raise JpegError("not a JPEG: it does not begin with FF D8")
+    position = 2
+    while True:
+        if position + 4 > len(data):
+            raise JpegError("cut off before the image data")
+        if data[position] != 0xFF:
+            raise JpegError(f"no marker at byte {position}")
+        start = position
+        while data[position] == 0xFF:  # fill bytes may precede a marker
+            position += 1
+            if position >= len(data):
+                raise JpegError("cut off before the image data")
+        marker = data[position]
+        position += 1
+        if marker == SOS:
+            return
+        if marker in _STANDALONE:
+            continue
+        length = int.from_bytes(data[position : position + 2], "big")
+        end = position + length
+        if length < 2 or end > len(data):
+            raise JpegError(f"segment FF{marker:02X} at byte {start} runs beyond the file")
+        yield Segment(marker, start, end, data[position + 2 : end])
+        position = end
+
+
+def check_complete(data: bytes) -> None:
+    """Raise JpegError unless the file has its headers and ends with EOI (padding aside)."""
+    for _ in iter_segments(data):
+        pass
+    if not data.rstrip(b"\x00").endswith(EOI):
+        raise JpegError("cut off: the end marker FF D9 is missing")
+
+
+def read_exif(data: bytes) -> Exif:
+    """Read the exposure settings of a picture.
+
+    Raises
+    ------
+    JpegError
+        If the file cannot be opened as a picture. A missing tag is None, not an error.
+    """
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            main = image.getexif()
+            tags: dict[int, Any] = main.get_ifd(_EXIF_IFD)
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
+        raise JpegError(f"unreadable picture: {error}") from error
+    iso = _whole(tags.get(0x8827))
+    if iso == 65535:  # the tag is 16 bit wide
+        iso = _whole(tags.get(0x8832)) or iso
+    fraction = _text(tags.get(0x9291))
+    return Exif(
+        shutter_s=_positive(tags.get(0x829A)),
+        f_number=_positive(tags.get(0x829D)),
+        iso=iso,
+        taken_at=_text(tags.get(0x9003)) + (f".{fraction}" if fraction else ""),
+        flash_fired=bool((_whole(tags.get(0x9209)) or 0) & 1),
+        make=_text(main.get(0x010F)),
+        model=_text(main.get(0x0110)),
+        serial=_text(tags.get(0xA431)),
+        software=_text(main.get(0x0131)),
+    )
+
+
+def read_xmp(data: bytes) -> bytes | None:
+    """The XMP packet of a JPEG, or None."""
+    for segment in iter_segments(data):
+        if segment.marker == APP1 and segment.payload.startswith(XMP_HEADER):
+            return segment.payload[len(XMP_HEADER) :]
+    return None
+
+
+def splice_xmp(data: bytes, packet: bytes) -> bytes:
+    """The same JPEG with `packet` as its XMP, every other byte untouched.
+
+    An XMP packet that is there is replaced; a new one goes behind the Exif block.
+
+    Raises
+    ------
+    JpegError
+        If the packet does not fit one segment (65,504 bytes).
+    """
+    payload = XMP_HEADER + packet
+    if len(payload) > _MAX_SEGMENT:
+        raise JpegError(f"an XMP packet of {len(packet)} bytes does not fit one segment")
+    block = b"\xff\xe1" + (len(payload) + 2).to_bytes(2, "big") + payload
+    insert_at = 2
+    for segment in iter_segments(data):
+        if segment.marker == APP1 and segment.payload.startswith(XMP_HEADER):
+            return data[: segment.start] + block + data[segment.end :]
+        if segment.marker == 0xE0 or segment.payload.startswith(EXIF_HEADER):
+            insert_at = segment.end
+    return data[:insert_at] + block + data[insert_at:]
+
+
+def _positive(value: Any) -> float | None:  # noqa: ANN401 - a rational, number or junk
+    try:
+        number = float(value)
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
+    return number if 0 < number < float("inf") else None
+
+
+def _whole(value: Any) -> int | None:  # noqa: ANN401
+    if isinstance(value, tuple) and value:
+        value = value[0]
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
+    return str(value).replace("\x00", "").strip() if value is not None else ""
