@@ -84,7 +84,15 @@ class Camera(Protocol):
     def apply(self, exposure: Exposure) -> None:
         """Command a triplet. Afterwards the body has been told all three; the Exif is the proof.
 
+        What the body accepted last is not sent again, unless something went wrong since.
         Raises Retry when busy, AskOperator when the body does not offer the setting.
+        """
+        ...
+
+    def forget(self) -> None:
+        """Doubt what the body holds, as after a picture whose Exif differs from the request.
+
+        Afterwards the next `apply` sends all three settings.
         """
         ...
 

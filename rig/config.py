@@ -1,0 +1,170 @@
+"""`rig.toml`: which devices, which lights."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, Field, ValidationError, field_validator
+
+from rig.errors import Abort
+from rig.gphoto_names import complete_port
+from schemas.plan import FrozenModel, Lighting
+
+
+class CameraConfig(FrozenModel):
+    """`[camera]`: where the body is, and what it is set to for a session.
+
+    Attributes
+    ----------
+    port : str
+        ``usb:``, ``usb:BUS,DEVICE`` or ``ptpip:ADDRESS:PORT:PORT``.
+    target : {"Internal RAM", "Memory card"}
+        Where a picture waits in the body until it is fetched.
+    image_format : str
+        A JPEG format by libgphoto2's name; ``S2`` is 1920 x 1280 (``Smaller JPEG`` in older
+        versions: any version's name will do).
+    """
+
+    port: str = "usb:"
+    target: Literal["Internal RAM", "Memory card"] = "Internal RAM"
+    image_format: str = "S2"
+
+    @field_validator("port")
+    @classmethod
+    def _complete(cls, port: str) -> str:
+        return complete_port(port)
+
+
+class MeterConfig(FrozenModel):
+    """`[meter]`: ``usb`` or the ``ADDRESS:PORT`` of a hub; a serial number where it has several."""
+
+    hub: str = Field(default="usb", min_length=1)
+    serial: str = ""
+
+
+class RigConfig(FrozenModel):
+    """A whole `rig.toml`. Every key is optional, no unknown one is accepted."""
+
+    camera: CameraConfig = CameraConfig()
+    meter: MeterConfig = MeterConfig()
+    lighting: dict[str, Lighting] = Field(default_factory=dict)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a `rig.toml`.
+
+        Raises
+        ------
+        Abort
+            When it is missing or says something it cannot mean; the message names the key, and
+            the nearest known one for a misspelled key.
+        """
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise Abort(f"{path} does not exist.", "Make a workspace: snaprig init DIR.") from error
+        except OSError as error:
+            raise Abort(f"{path} cannot be read: {error}", "Check its permissions.") from error
+        return cls.parse(text, source=str(path))
+
+    @classmethod
+    def parse(cls, text: str, source: str = "rig.toml") -> Self:
+        """The configuration in `text`; `source` is what errors call it. Raises Abort."""
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise Abort(f"{source} is not valid TOML: {error}", f"Correct {source}.") from error
+        lighting = tables.get("lighting")
+        if isinstance(lighting, dict):
+            tables["lighting"] = {
+                name: _named(name, light, source) for name, light in lighting.items()
+            }
+        try:
+            return cls.model_validate(tables)
+        except ValidationError as error:
+            lines = "; ".join(_explanations(error))
+            raise Abort(f"{source}: {lines}.", f"Correct {source}.") from error
+
+    def overridden(self, camera: str | None = None, hub: str | None = None) -> Self:
+        """A copy with `--camera PORT` and `--hub HUB` in place of the file's. Raises Abort."""
+        changes: dict[str, object] = {}
+        if camera is not None:
+            changes["camera"] = self.camera.model_copy(update={"port": complete_port(camera)})
+        if hub is not None:
+            changes["meter"] = self.meter.model_copy(update={"hub": hub})
+        return self.model_copy(update=changes)
+
+    def lighting_named(self, name: str) -> Lighting:
+        """The `[lighting.NAME]` table. Raises Abort, naming those there are."""
+        if name not in self.lighting:
+            known = ", ".join(sorted(self.lighting)) or "none"
+            raise Abort(
+                f"There is no lighting {name!r} in rig.toml (known: {known}).",
+                f"Add [lighting.{name}] with lux, tolerance and ev_reference.",
+            )
+        return self.lighting[name]
+
+
+def default_rig_toml(camera: str | None = None, hub: str | None = None) -> str:
+    """The `rig.toml` that `snaprig init` writes, with comments; USB devices unless told."""
+    port = complete_port(camera or "usb:")
+    return f"""\
+# The devices and lights of this workspace. --camera and --hub override the first two.
+
+[camera]
+port = "{port}"                 # or "ptpip:ADDRESS:PORT:PORT" over Wi-Fi
+target = "Internal RAM"       # or "Memory card", if the body has one and RAM gives trouble
+image_format = "S2"           # 1920 x 1280 JPEG on a T7
+
+[meter]
+hub = "{hub or "usb"}"                   # or "ADDRESS:PORT" of a VirtualHub
+# serial = "LIGHTMK3-012345"  # where the hub has several
+
+[lighting.bright]
+lux = 1000
+tolerance = 0.10              # share of lux
+ev_reference = 11             # the EV that exposes well: EV offset 0
+
+[lighting.dim]
+lux = 10
+tolerance = 0.10
+ev_reference = 5
+"""
+
+
+def _named(name: str, light: object, source: str) -> object:
+    if not isinstance(light, dict):
+        return light
+    if "name" in light:
+        raise Abort(
+            f"{source}: [lighting.{name}] has a key 'name'; its name is that of the table.",
+            "Remove the key.",
+        )
+    return {**light, "name": name}
+
+
+def _explanations(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_url=False):
+        path = [str(part) for part in fault["loc"]]
+        where = ".".join(path)
+        if fault["type"] != "extra_forbidden":
+            yield f"{where}: {fault['msg']}"
+            continue
+        known = _known_keys(path[:-1])
+        near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+        yield f"unknown key {where!r} ({hint})"
+
+
+def _known_keys(path: list[str]) -> list[str]:
+    models: Mapping[tuple[str, ...], type[BaseModel]] = {
+        (): RigConfig,
+        ("camera",): CameraConfig,
+        ("meter",): MeterConfig,
+    }
+    model = Lighting if path[:1] == ["lighting"] else models[tuple(path)]
+    return [key for key in model.model_fields if not (model is Lighting and key == "name")]

@@ -1,0 +1,356 @@
+"""The camera driver: what is set, when it fires, and what is put back.
+
+One session for the whole run. The sequence of a shot, and why:
+
+1. `apply` sends only the settings that differ from what the body was told last and accepted
+   (fewer mechanical moves, fewer busy windows). Any error, `forget` and a new session make the
+   next one send all three.
+2. `shoot` looks for leftovers first, so that an older picture is never taken for the new one.
+3. The button is pressed with ``eosremoterelease`` = "Press Full MF" where the body's widget
+   offers it: it fires without asking the autofocus, which hunts in the dark, and it takes 3 ms
+   where `trigger_capture` takes 150 ms or more (half press, two waits of 50 ms for a focus report
+   that never comes with the lens on MF, full press). If it fails for another reason than a busy
+   body, or if no picture follows, the session goes on with `trigger_capture`.
+4. The event queue is looked at under our own deadline. libgphoto2's own wait sleeps 50 ms more
+   after each empty look; here the sleep is a share of the time waited so far, so that the
+   end of a short exposure is seen at once and a long one costs a few looks a second.
+5. The picture is transferred, deleted, and what the body says after it is read away.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+
+from rig.errors import AskOperator, Reconnect, Retry, RigError
+from rig.gphoto_errors import Busy
+from rig.gphoto_names import LET_GO, PRESS_WITHOUT_FOCUS, complete_port, pick
+from rig.gphoto_session import Event, EventKind, Session, Setting
+from rig.protocols import CameraInfo, OfferedSettings, Picture
+from schemas.exposure import Exposure, spell_f_number, spell_shutter
+
+_log = logging.getLogger(__name__)
+
+#: Share of the time waited so far that the next sleep may last, and its limits in seconds.
+_SLEEP_SHARE, _SLEEP_MIN_S, _SLEEP_MAX_S = 0.05, 0.002, 0.1
+
+#: A body that never stops talking is not drained for longer than this.
+_DRAIN_S = 10.0
+
+#: A body over Wi-Fi refuses everything for about 5 s after it accepted the connection.
+_READY_S = 8.0
+
+_RAM = "Internal RAM"
+_MANUAL = "Manual"
+
+
+class GphotoCamera:
+    """`rig.protocols.Camera` over libgphoto2. All calls come from one thread.
+
+    Parameters
+    ----------
+    port : str
+        ``usb:``, ``usb:BUS,DEVICE`` or ``ptpip:ADDRESS:PORT:PORT``.
+    target : str
+        Where the body puts a picture until it is fetched: ``Internal RAM`` or ``Memory card``.
+    image_format : str
+        libgphoto2's name of a JPEG format, in any version's spelling; ``S2`` is 1920x1280.
+    now_s, sleep : callable
+        Monotonic clock and sleep, for tests.
+    """
+
+    def __init__(
+        self,
+        port: str = "usb:",
+        *,
+        target: str = _RAM,
+        image_format: str = "S2",
+        now_s: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._port = complete_port(port)
+        self._target = target
+        self._image_format = image_format
+        self._now_s = now_s
+        self._sleep = sleep
+        self._open: Session | None = None
+        self._found: dict[str, str] = {}  # as it was before us; outlives a dead session
+        self._told: dict[str, str] = {}  # what the body accepted in this session
+        self._release: tuple[str, str] | None = None
+
+    def open(self) -> CameraInfo:
+        """Take the body. Afterwards: one session, JPEG only, no leftover picture in the buffer."""
+        self.close()
+        self._open = Session(self._port)
+        try:
+            self._when_ready(self._prepare)
+            return self._info()
+        except RigError:
+            self.close()
+            raise
+
+    def mode(self) -> str:
+        """The mode dial now: ``Manual``, ``P``, ``AV``, ``TV``, ``Auto`` and so on."""
+        self._drain()
+        return self._session.value("autoexposuremode")
+
+    def offered(self) -> OfferedSettings:
+        """What the body offers now; ``bulb`` and ``auto`` are left out where it lists them."""
+        self._drain()  # a new lens or zoom tells its choices by an event
+        lists = [self._setting(name).choices for name in ("shutterspeed", "iso", "aperture")]
+        shutter, iso, f_number = (tuple(filter(_is_value, names)) for names in lists)
+        return OfferedSettings(shutter=shutter, iso=iso, f_number=f_number)
+
+    def apply(self, exposure: Exposure) -> None:
+        """Command a triplet. Afterwards the body has been told all three; the Exif is the proof."""
+        wanted: dict[str, Callable[[tuple[str, ...]], str]] = {
+            "shutterspeed": lambda offered: spell_shutter(exposure.shutter_s, offered),
+            "iso": lambda offered: _listed(str(exposure.iso), offered),
+            "aperture": lambda offered: spell_f_number(exposure.f_number, offered),
+        }
+        for name, spell in wanted.items():
+            setting = self._setting(name)
+            try:
+                value = spell(tuple(filter(_is_value, setting.choices)) or ("",))
+            except ValueError as error:
+                self.forget()
+                raise self._not_offered(setting, exposure) from error
+            if self._told.get(name) != value:
+                self._tell(setting, value)
+
+    def forget(self) -> None:
+        """Doubt what the body holds. Afterwards the next `apply` sends all three settings."""
+        self._told.clear()
+
+    def shoot(self, timeout_s: float) -> Picture:
+        """Expose once and download. Afterwards the camera holds no picture of this session."""
+        try:
+            self._drain()
+            commanded_at, commanded_s = datetime.now(UTC), self._now_s()
+            self._fire()
+            picture = self._await_picture(commanded_s, timeout_s)
+            ended_s = self._now_s()
+            data = self._session.download(picture.folder, picture.name)
+            self._discard(picture)
+        except RigError:
+            self.forget()
+            raise
+        self._settle()
+        return Picture(data, picture.name, commanded_at, commanded_s, ended_s)
+
+    def close(self) -> None:
+        """Put back the settings found by `open` and release the body. Never raises RigError."""
+        session, self._open = self._open, None
+        if session is None:
+            return
+        self.forget()
+        for name, value in reversed(self._found.copy().items()):
+            try:
+                setting = session.setting(name)
+                if setting is not None and setting.value != value:
+                    setting.set(value)
+                del self._found[name]
+            except Reconnect as error:
+                _log.warning("the camera is gone, its settings stay changed: %s", error)
+                break  # `_found` is kept: the next session of this object puts it back
+            except RigError as error:
+                _log.warning("%s was %r and could not be put back: %s", name, value, error)
+                del self._found[name]
+        session.exit()
+
+    @property
+    def _session(self) -> Session:
+        if self._open is None:
+            raise Reconnect("The camera is not open.", "Open the camera first.")
+        return self._open
+
+    # ---- taking the body
+
+    def _prepare(self) -> None:
+        self._drain(keep_card=True)
+        self._change("capturetarget", self._target, required=True)
+        self._change("imageformat", self._image_format, required=True)
+        self._change("imageformatsd", self._image_format)
+        self._change("drivemode", "Single")
+        self._change("reviewtime", "None")
+        self._drain(keep_card=True)
+        release = self._session.setting("eosremoterelease")
+        offered = release.choices if release else ()
+        let_go = next((name for name in LET_GO if name in offered), None)
+        press = PRESS_WITHOUT_FOCUS if PRESS_WITHOUT_FOCUS in offered else None
+        self._release = (press, let_go) if press and let_go else None
+
+    def _when_ready(self, step: Callable[[], None]) -> None:
+        """Run `step`, again and again while the body is busy, for `_READY_S` at most."""
+        deadline_s = self._now_s() + _READY_S
+        while True:
+            try:
+                step()
+            except Retry:
+                if self._now_s() >= deadline_s:
+                    raise
+                self._sleep(0.25)
+            else:
+                return
+
+    def _info(self) -> CameraInfo:
+        read = self._session.value
+        serials = (read("eosserialnumber"), read("serialnumber"))
+        firmware = read("deviceversion")
+        return CameraInfo(
+            model=read("cameramodel"),
+            serial=serials[0] or serials[1],
+            firmware=firmware,
+            lens=read("lensname"),
+            port=self._session.port,
+            simulated=any("virtual" in text.lower() for text in (firmware, *serials)),
+        )
+
+    # ---- settings
+
+    def _setting(self, name: str) -> Setting:
+        setting = self._session.setting(name)
+        if setting is None:
+            raise AskOperator(
+                f"This camera has no setting {name!r}: it cannot be driven by this rig.",
+                "Use a Canon EOS body with remote control, in tethered mode.",
+            )
+        return setting
+
+    def _change(self, name: str, wanted: str, *, required: bool = False) -> None:
+        """Set `name` for this session and remember what was found."""
+        setting = self._setting(name) if required else self._session.setting(name)
+        if setting is None:
+            return
+        value = pick(wanted, setting.choices)
+        if value is None:
+            if required:
+                raise AskOperator(
+                    f"The camera offers no {name} {wanted!r}, only {', '.join(setting.choices)}.",
+                    "Choose one of these under [camera] in rig.toml.",
+                )
+            return
+        if value != setting.value or name == "capturetarget":
+            self._found.setdefault(name, setting.value)
+            setting.set(value)
+
+    def _tell(self, setting: Setting, value: str) -> None:
+        self._found.setdefault(setting.name, setting.value)
+        try:
+            setting.set(value)
+        except Retry as error:
+            self.forget()
+            fresh = self._setting(setting.name)
+            if value not in fresh.choices:  # the dial was turned in between
+                raise self._not_offered(fresh, value) from error
+            raise
+        except RigError:
+            self.forget()
+            raise
+        self._told[setting.name] = value
+
+    def _not_offered(self, setting: Setting, wanted: object) -> AskOperator:
+        mode = self._session.value("autoexposuremode")
+        if mode != _MANUAL:
+            return AskOperator(
+                f"The camera offers no {setting.name} for {wanted}: its dial is on {mode or '?'}.",
+                "Turn the mode dial to M, then resume.",
+            )
+        return AskOperator(
+            f"The camera offers no {setting.name} for {wanted}, only {_abbreviate(setting.choices)}"
+            ".",
+            "Check lens and zoom, or take the setting out of the plan, then resume.",
+        )
+
+    # ---- firing
+
+    def _fire(self) -> None:
+        if self._release is None:
+            self._session.trigger()
+            return
+        press, let_go = self._release
+        try:
+            self._setting("eosremoterelease").set(press)
+        except Retry as error:
+            self._let_go(let_go)
+            if not isinstance(error, Busy):
+                _log.warning("the release without autofocus failed, using the usual one: %s", error)
+                self._release = None
+            raise
+        self._let_go(let_go)
+
+    def _let_go(self, name: str) -> None:
+        """Take the finger off the button: a pressed one keeps the body busy for ever."""
+        try:
+            self._setting("eosremoterelease").set(name)
+        except Retry as error:
+            _log.warning("the shutter button may still be pressed: %s", error)
+
+    def _await_picture(self, since_s: float, timeout_s: float) -> Event:
+        """The announced JPEG. A raw twin that comes before it is discarded."""
+        while True:
+            event = self._session.poll()
+            if event.kind is EventKind.PICTURE:
+                if event.name.lower().endswith((".jpg", ".jpeg")):
+                    return event
+                self._discard(event)
+            waited_s = self._now_s() - since_s
+            if waited_s >= timeout_s:
+                self._release = None
+                raise Retry(
+                    f"No picture arrived within {timeout_s:.1f} s.",
+                    "Check that the lens is on MF and the camera is not showing an error.",
+                )
+            if event.kind is EventKind.NOTHING:
+                nap_s = min(max(_SLEEP_SHARE * waited_s, _SLEEP_MIN_S), _SLEEP_MAX_S)
+                self._sleep(min(nap_s, timeout_s - waited_s))
+
+    # ---- reading away
+
+    def _drain(self, *, keep_card: bool = False) -> int:
+        """Read events until there are none; discard pictures, and say how many there were.
+
+        With `keep_card`, files on the card are left alone: before the first shot of a session
+        they can only be somebody's own.
+        """
+        leftovers = 0
+        deadline_s = self._now_s() + _DRAIN_S
+        while (event := self._session.poll()).kind is not EventKind.NOTHING:
+            if event.kind is EventKind.PICTURE and not (keep_card and event.folder != "/"):
+                leftovers += 1
+                self._discard(event)
+            if self._now_s() > deadline_s:
+                raise Retry(f"The camera kept sending events for {_DRAIN_S:.0f} s.")
+        if leftovers:
+            _log.warning("discarded %d leftover picture(s) from the camera", leftovers)
+        return leftovers
+
+    def _settle(self) -> None:
+        """Read what follows a picture in hand; trouble there is the next call's to report."""
+        try:
+            self._drain()
+        except RigError as error:
+            self.forget()
+            _log.info("after a picture: %s", error)
+
+    def _discard(self, picture: Event) -> None:
+        try:
+            self._session.delete(picture.folder, picture.name)
+        except Retry as error:  # announced twice and gone already, or a locked card
+            _log.warning("could not delete %s from the camera: %s", picture.name, error)
+
+
+def _is_value(choice: str) -> bool:
+    return choice[:1].isdigit()  # not "bulb", "auto", "implicit auto", "Auto"
+
+
+def _listed(value: str, offered: Iterable[str]) -> str:
+    if value not in offered:
+        raise ValueError(value)
+    return value
+
+
+def _abbreviate(choices: tuple[str, ...]) -> str:
+    return ", ".join(choices) if len(choices) < 9 else f"{choices[0]} … {choices[-1]}"
