@@ -22,7 +22,6 @@ from schemas.workspace import WorkspaceError
 DONE, FAILED, WRONG_USAGE, RESUMABLE = 0, 1, 2, 3
 
 HELP = {
-    "backup": "Copy the catalog and frames safely, while a run goes on.",
     "capture": "Plan, run and resume sweeps.",
     "check": "Verify every file against its row.",
     "darkroom": "Run the virtual dark room: a Canon and a lux meter on the wire.",
@@ -54,13 +53,15 @@ class LazyGroup(click.Group):
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # click's own arguments
         self.prefix = prefix
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Names below this group, sorted."""
+        del ctx
         own = (point.name.removeprefix(self.prefix) for point in self._points())
         return sorted({name.partition(".")[0] for name in own})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load one command; None if there is none of that name."""
+        del ctx
         full = self.prefix + cmd_name
         points = {point.name: point for point in self._points()}
         if full in points:
