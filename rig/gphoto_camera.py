@@ -147,23 +147,23 @@ class GphotoCamera:
             return
         self.forget()
         for name, value in reversed(self._found.copy().items()):
+            if session.dead:
+                _log.warning("the camera is gone; its settings are put back when it returns")
+                break  # what was found is kept for the next session of this object
             try:
                 setting = session.setting(name)
                 if setting is not None and setting.value != value:
                     setting.set(value)
-                del self._found[name]
-            except Reconnect as error:
-                _log.warning("the camera is gone, its settings stay changed: %s", error)
-                break  # `_found` is kept: the next session of this object puts it back
             except RigError as error:
                 _log.warning("%s was %r and could not be put back: %s", name, value, error)
+            if not session.dead:
                 del self._found[name]
         session.exit()
 
     @property
     def _session(self) -> Session:
-        if self._open is None:
-            raise Reconnect("The camera is not open.", "Open the camera first.")
+        if self._open is None or self._open.dead:
+            raise Reconnect("The camera's session is over.", "Open the camera again.")
         return self._open
 
     # ---- taking the body
