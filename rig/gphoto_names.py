@@ -53,7 +53,7 @@ def complete_port(port: str) -> str:
         return port if ":" in port else "usb:"
     kind, _, rest = port.partition(":")
     address, *ports = rest.split(":")
-    if kind != "ptpip" or len(ports) > 2 or not all(p.isdigit() for p in ports):
+    if kind != "ptpip" or len(ports) > 2 or not all(map(_is_port, ports)):
         raise Abort(
             f"{port!r} is not a camera port.",
             'Write "usb:" or "ptpip:ADDRESS:PORT:PORT" under [camera] in rig.toml (or --camera).',
@@ -68,3 +68,7 @@ def complete_port(port: str) -> str:
     command = ports[0] if ports else str(_PTPIP_PORT)
     event = ports[1] if len(ports) == 2 else command
     return f"ptpip:{address}:{command}:{event}"
+
+
+def _is_port(text: str) -> bool:
+    return text.isdigit() and 0 < int(text) < 65536
