@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import JSON, Row, delete, insert, literal, select
+from sqlalchemy import JSON, Row, and_, delete, func, insert, literal, or_, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from schemas.catalog import Catalog, CatalogError
 from schemas.records import Observer, Outcome, Response, Stimulus, Verdict, utc_now
-from schemas.tables import frames, observers, responses, stimuli, verdicts
+from schemas.tables import frames, lightings, observers, responses, scenes, stimuli, verdicts
 
 #: The view that shows a frame as it is.
 ORIGINAL = "original"
@@ -35,13 +35,50 @@ class PendingStimulus:
     sha256: str
 
 
+@dataclass(frozen=True)
+class Scorable:
+    """A response with what its scoring needs to know of the truth."""
+
+    response_id: int
+    category: str
+    count: int
+    text: str | None
+    payload: dict[str, Any]
+    error: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A scored response with the conditions its frame was taken under.
+
+    `soft` and `hard` are None where there is no answer, or no truth to compare it with;
+    `error_kind` says which.
+    """
+
+    frame_id: int
+    scene: str
+    category: str
+    lighting: str
+    ev_offset: int
+    shutter_s: float
+    iso: int
+    f_number: float
+    parsed: dict[str, Any]
+    soft: bool | None
+    hard: bool | None
+    error_kind: str
+
+
 def ensure_stimuli(catalog: Catalog, task: str, view: str = ORIGINAL) -> int:
     """Give every accepted manual frame its stimulus for a task without options.
 
     Idempotent; returns how many were added.
     """
-    accepted = select(frames.c.id, *_constants(view, task)).where(
-        frames.c.kind == "manual", frames.c.outcome == Outcome.ACCEPTED
+    # in the order of the frames: else SQLite takes that of an index, and runs differ
+    accepted = (
+        select(frames.c.id, *_constants(view, task))
+        .where(frames.c.kind == "manual", frames.c.outcome == Outcome.ACCEPTED)
+        .order_by(frames.c.id)
     )
     statement = (
         upsert(stimuli)
@@ -178,6 +215,86 @@ def put_verdicts(catalog: Catalog, new: Iterable[Verdict]) -> None:
                 ),
                 rows,
             )
+
+
+def list_scorable(
+    catalog: Catalog, task: str, protocol: str, vocabulary: str | None = None
+) -> Iterator[Scorable]:
+    """Responses to a task with their truth, streamed.
+
+    With a `vocabulary` digest only those that no verdict of this protocol and vocabulary
+    covers: verdicts carry it as ``parsed["vocabulary"]``.
+    """
+    query = (
+        select(
+            responses.c.id,
+            scenes.c.category,
+            scenes.c.count,
+            responses.c.text,
+            responses.c.payload,
+            responses.c.error,
+        )
+        .select_from(responses)
+        .join(stimuli)
+        .join(frames)
+        .join(scenes, frames.c.scene_id == scenes.c.id)
+        .where(stimuli.c.task == task)
+    )
+    if vocabulary is not None:
+        same = and_(verdicts.c.response_id == responses.c.id, verdicts.c.protocol == protocol)
+        under = func.json_extract(verdicts.c.parsed, "$.vocabulary")
+        query = query.outerjoin(verdicts, same)
+        stale = or_(verdicts.c.response_id.is_(None), under.is_distinct_from(vocabulary))
+        query = query.where(stale)
+    with catalog.read() as connection:
+        for row in connection.execute(query).yield_per(1000):
+            yield Scorable(*row)
+
+
+def list_answers(
+    catalog: Catalog, observer_id: int, protocol: str, task: str, view: str = ORIGINAL
+) -> Iterator[Answer]:
+    """Scored responses of an observer to manual frames, in stimulus order, streamed."""
+    query = (
+        select(
+            frames.c.id,
+            scenes.c.name,
+            scenes.c.category,
+            lightings.c.name,
+            frames.c.ev_offset,
+            frames.c.shutter_s,
+            frames.c.iso,
+            frames.c.f_number,
+            verdicts.c.parsed,
+            verdicts.c.soft,
+            verdicts.c.hard,
+            verdicts.c.error_kind,
+        )
+        .select_from(responses)
+        .join(
+            verdicts,
+            and_(verdicts.c.response_id == responses.c.id, verdicts.c.protocol == protocol),
+        )
+        .join(stimuli, responses.c.stimulus_id == stimuli.c.id)
+        .join(frames, stimuli.c.frame_id == frames.c.id)
+        .join(scenes, frames.c.scene_id == scenes.c.id)
+        .join(lightings, frames.c.lighting_id == lightings.c.id)
+        .where(
+            responses.c.observer_id == observer_id,
+            stimuli.c.task == task,
+            stimuli.c.view == view,
+            frames.c.kind == "manual",
+        )
+        .order_by(responses.c.stimulus_id)
+    )
+    with catalog.read() as connection:
+        for row in connection.execute(query).yield_per(1000):
+            *conditions, soft, hard, error_kind = row
+            yield Answer(*conditions, _truth(soft), _truth(hard), error_kind)  # type: ignore[call-arg]  # row of 12
+
+
+def _truth(stored: int | None) -> bool | None:
+    return None if stored is None else bool(stored)
 
 
 def _constants(view: str, task: str) -> list[Any]:

@@ -1,0 +1,215 @@
+"""`snaprig evaluate`: models, run, score, report. Heavy libraries load inside the commands."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import Any
+
+import click
+
+from evaluate.errors import EvaluateError
+from schemas.workspace import Workspace
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+class Stopped(click.ClickException):
+    """Stopped on purpose and resumable: exit status 3."""
+
+    exit_code = 3
+
+
+@click.group()
+def evaluate() -> None:
+    """Models over the catalog, scoring, report."""
+
+
+@evaluate.command()
+@_JSON
+def models(as_json: bool) -> None:
+    """List the models, and what each needs to run here."""
+    from evaluate.zoo import load_zoo, why_not_runnable
+
+    rows = [
+        {
+            "name": row.name,
+            "task": row.task,
+            "provider": row.provider,
+            "id": row.id,
+            "input_px": row.input_px,
+            "license": row.license,
+            "weights": row.weights.distribution,
+            "reason": why_not_runnable(row),
+        }
+        for row in load_zoo().values()
+    ]
+    for row in rows:
+        row["status"] = "missing" if row["reason"] else "runnable"
+    if as_json:
+        click.echo(json.dumps({"models": rows}, indent=2))
+        return
+    for row in rows:
+        click.echo(
+            f"{row['name']}  {row['task']}, {row['input_px']} px, {row['license']}, "
+            f"weights from {row['weights']}: {row['reason'] or 'runnable'}"
+        )
+
+
+@evaluate.command()
+@click.option("--model", "names", multiple=True, required=True, help="Name from the zoo; repeat.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
+@click.option("--batch-size", type=click.IntRange(1), default=16, show_default=True)
+@click.option("--as", "alias", help="Name of the observer in the catalog (default: the model's).")
+@click.option("--retry-failed", is_flag=True, help="Ask again about frames that failed before.")
+@_JSON
+@click.pass_obj
+def run(
+    root: Path,
+    *,
+    names: tuple[str, ...],
+    device: str,
+    batch_size: int,
+    alias: str | None,
+    retry_failed: bool,
+    as_json: bool,
+) -> None:
+    """Ask models about all accepted frames that they have not seen yet.
+
+    Resumable: what is in the catalog is not asked again. Ctrl-C finishes the batch at hand.
+    """
+    if alias is not None and len(names) > 1:
+        raise click.UsageError("--as names one observer: give one --model with it")
+    with _plain_errors():
+        _require("torch", "timm")
+        workspace = Workspace.open(root)
+        with workspace.catalog() as catalog, _interruptible() as stop:
+            from evaluate.runner import run_models
+
+            found = run_models(
+                catalog,
+                workspace,
+                names,
+                device=device,
+                batch_size=batch_size,
+                alias=alias,
+                retry_failed=retry_failed,
+                stop=stop.is_set,
+            )
+    total = {
+        "observers": [result.as_json() for result in found],
+        "responses": sum(result.progress.responses for result in found),
+        "failed": sum(result.progress.failed for result in found),
+    }
+    if as_json:
+        click.echo(json.dumps(total, indent=2))
+    else:
+        for result in found:
+            click.echo(result.sentence())
+    if any(result.progress.interrupted for result in found):
+        raise Stopped("interrupted; run the same command again to go on")
+
+
+@evaluate.command()
+@_JSON
+@click.pass_obj
+def score(root: Path, as_json: bool) -> None:
+    """Score all responses anew under protocol `paper`, without asking anyone again."""
+    with _plain_errors(), Workspace.open(root).catalog() as catalog:
+        from evaluate.scoring import PAPER, score_catalog
+        from evaluate.summary import metrics_json, observer_json, summarize_all
+        from evaluate.vocabulary import load_vocabulary
+
+        started = monotonic()
+        done = score_catalog(catalog, load_vocabulary(root))
+        duration_s = monotonic() - started
+        summaries = summarize_all(catalog)
+    if as_json:
+        observers = [{**observer_json(s), "metrics": metrics_json(s)} for s in summaries]
+        document = {
+            "protocol": PAPER,
+            "scored": done.scored,
+            "unscorable": done.unscorable,
+            "observers": observers,
+        }
+        click.echo(json.dumps(document, indent=2))
+        return
+    click.echo(f"{done.scored} responses scored in {duration_s:.1f} s")
+    for summary in summaries:
+        top1 = summary.top1
+        click.echo(
+            f"{summary.observer.name}: top-1 {top1.value:.1%} [{top1.low:.1%}, {top1.high:.1%}] "
+            f"of {top1.n}, top-5 {summary.top5.value:.1%}, no answer {summary.no_answer}"
+        )
+    _say_unscorable(done.unscorable)
+
+
+@evaluate.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="HTML file (default: reports/index.html in the workspace); figures lie beside it.",
+)
+@_JSON
+@click.pass_obj
+def report(root: Path, out: Path | None, as_json: bool) -> None:
+    """Write one self-contained HTML page with every figure, also as SVG, PNG and CSV."""
+    with _plain_errors():
+        _require("matplotlib", "jinja2")
+        workspace = Workspace.open(root)
+        with workspace.catalog() as catalog:
+            from evaluate.report import write_report
+
+            done = write_report(catalog, workspace, out or workspace.reports / "index.html")
+    if as_json:
+        click.echo(json.dumps(done.as_json(), indent=2))
+        return
+    click.echo(f"report: {done.path} ({done.path.stat().st_size / 1e6:.1f} MB)")
+    _say_unscorable(done.unscorable)
+
+
+def _say_unscorable(unscorable: dict[str, str]) -> None:
+    for reason in unscorable.values():
+        click.echo(f"not scored: {reason}", err=True)
+
+
+def _require(*modules: str) -> None:
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise EvaluateError(
+            f"{', '.join(missing)} not installed; this command needs the extra `evaluate`: "
+            "pip install 'snaprig[evaluate]'"
+        )
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Errors that a person can act on become one line and exit status 1."""
+    try:
+        yield
+    except EvaluateError as error:
+        raise click.ClickException(str(error)) from error
+
+
+@contextmanager
+def _interruptible() -> Iterator[Event]:
+    """An event that the first Ctrl-C sets; the second one interrupts at once."""
+    stop = Event()
+
+    def on_interrupt(_number: int, _frame: Any) -> None:  # noqa: ANN401 - a frame object
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        click.echo("\nfinishing the batch at hand; Ctrl-C again stops at once", err=True)
+
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)

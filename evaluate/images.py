@@ -1,0 +1,45 @@
+"""Read a stored frame for a model: the bytes that the catalog names, decoded once, upright."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from evaluate.errors import EvaluateError
+
+#: Modes whose conversion to RGB loses and invents nothing (16-bit gray and alpha do not).
+_PLAIN_MODES = ("RGB", "L", "CMYK")
+
+
+def read_image(path: Path, sha256: str) -> Image.Image:
+    """Decode a picture to upright 8-bit RGB.
+
+    Parameters
+    ----------
+    path : Path
+    sha256 : str
+        Digest of the file as the catalog knows it.
+
+    Raises
+    ------
+    EvaluateError
+        If the file is missing, has other bytes, or cannot be decoded whole.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise EvaluateError(f"cannot read {path.name}: {error.strerror or error}") from error
+    found = hashlib.sha256(data).hexdigest()
+    if found != sha256:
+        raise EvaluateError(f"{path.name} has sha256 {found[:12]}…, the catalog {sha256[:12]}…")
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            if picture.mode not in _PLAIN_MODES:
+                raise EvaluateError(f"{path.name} has pixel mode {picture.mode}, not 8-bit color")
+            return ImageOps.exif_transpose(picture).convert("RGB")
+    except (OSError, SyntaxError, ValueError, UnidentifiedImageError) as error:
+        # Pillow's own set of reasons for a broken file
+        raise EvaluateError(f"{path.name} cannot be decoded: {error}") from error

@@ -1,0 +1,164 @@
+"""Ask a model about every frame that it has not seen: resumable, batched, never holed.
+
+Resume is subtraction: stimuli minus responses. Pictures are read and prepared ahead in
+threads, at most `AHEAD` batches, so memory is bounded. Each batch is one transaction; a
+picture that cannot be read becomes a response with an error.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from evaluate.errors import EvaluateError
+from evaluate.images import read_image
+from evaluate.model import Classifier, Label, Prepared
+from schemas.answer_store import (
+    CLASSIFICATION,
+    PendingStimulus,
+    add_responses,
+    ensure_stimuli,
+    pending_stimuli,
+    put_observer,
+)
+from schemas.catalog import Catalog
+from schemas.records import Observer, Response
+from schemas.workspace import Workspace, WorkspaceError
+
+#: Batches that are read before the model asks for them.
+AHEAD = 2
+
+#: Probabilities are kept to this many digits: float32 noise of batch shapes lies below.
+DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far one model is. `asked` is what was pending at the start."""
+
+    asked: int
+    responses: int = 0
+    failed: int = 0
+    interrupted: bool = False
+
+    @property
+    def done(self) -> int:
+        """Stimuli that have their response now, failures included."""
+        return self.responses + self.failed
+
+
+def reader_count() -> int:
+    """Threads that decode: half of the CPUs, at least one."""
+    return max(1, len(os.sched_getaffinity(0)) // 2)
+
+
+def ask(
+    catalog: Catalog,
+    workspace: Workspace,
+    name: str,
+    model: Classifier,
+    *,
+    batch_size: int = 16,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Progress]:
+    """Ask a model about all accepted manual frames that it has not answered.
+
+    Parameters
+    ----------
+    name : str
+        Of the observer in the catalog.
+    stop : callable
+        Asked before each batch; True ends the work with `interrupted` set.
+
+    Yields
+    ------
+    Progress
+        At the start and after each committed batch.
+
+    Raises
+    ------
+    CatalogError
+        If the name stands for another model.
+    """
+    observer_id = put_observer(catalog, Observer(name, "model", model.spec))
+    ensure_stimuli(catalog, CLASSIFICATION)
+    pending = pending_stimuli(catalog, observer_id, CLASSIFICATION)
+    progress = Progress(asked=len(pending))
+    yield progress
+    batches = [pending[at : at + batch_size] for at in range(0, len(pending), batch_size)]
+    with ThreadPoolExecutor(reader_count(), thread_name_prefix="reader") as readers:
+        for batch, inputs in _read_ahead(readers, workspace, model, batches):
+            if stop():
+                readers.shutdown(wait=False, cancel_futures=True)
+                yield replace(progress, interrupted=True)
+                return
+            answers = _answer(model, observer_id, batch, inputs)
+            add_responses(catalog, answers)
+            failed = sum(answer.error != "" for answer in answers)
+            progress = replace(
+                progress,
+                responses=progress.responses + len(answers) - failed,
+                failed=progress.failed + failed,
+            )
+            yield progress
+
+
+_Inputs = Sequence[Prepared | EvaluateError]
+
+
+def _read_ahead(
+    readers: ThreadPoolExecutor,
+    workspace: Workspace,
+    model: Classifier,
+    batches: list[list[PendingStimulus]],
+) -> Iterator[tuple[list[PendingStimulus], _Inputs]]:
+    waiting: deque[tuple[list[PendingStimulus], list[Future[Prepared | EvaluateError]]]] = deque()
+    for batch in batches:
+        waiting.append((batch, [readers.submit(_read, workspace, model, item) for item in batch]))
+        if len(waiting) > AHEAD:
+            ready, futures = waiting.popleft()
+            yield ready, [future.result() for future in futures]
+    while waiting:
+        ready, futures = waiting.popleft()
+        yield ready, [future.result() for future in futures]
+
+
+def _read(
+    workspace: Workspace, model: Classifier, item: PendingStimulus
+) -> Prepared | EvaluateError:
+    # Any other exception is a defect of ours and must end the run.
+    try:
+        return model.prepare(read_image(workspace.resolve(item.path), item.sha256))
+    except EvaluateError as error:
+        return error
+    except WorkspaceError as error:
+        return EvaluateError(str(error))
+
+
+def _answer(
+    model: Classifier, observer_id: int, batch: list[PendingStimulus], inputs: _Inputs
+) -> list[Response]:
+    readable = [item for item in inputs if not isinstance(item, EvaluateError)]
+    labels = iter(model.predict(readable) if readable else [])
+    return [
+        Response(
+            stimulus_id=item.stimulus_id,
+            observer_id=observer_id,
+            error=str(given),  # no digest: nothing was seen
+        )
+        if isinstance(given, EvaluateError)
+        else Response(
+            stimulus_id=item.stimulus_id,
+            observer_id=observer_id,
+            frame_sha256=item.sha256,
+            payload=_payload(next(labels)),
+        )
+        for item, given in zip(batch, inputs, strict=True)
+    ]
+
+
+def _payload(labels: list[Label]) -> dict[str, list[list[object]]]:
+    return {"top5": [[index, name, round(p, DIGITS)] for index, name, p in labels]}

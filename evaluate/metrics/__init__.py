@@ -1,0 +1,1 @@
+"""Metrics: pure functions of verdicts, each with its formula, shapes and source."""
