@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, delete, select
 from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy.exc import IntegrityError
 
 from schemas.capture_store import id_of, where_names
 from schemas.catalog import Catalog, CatalogError
@@ -53,6 +54,21 @@ def add_frame(catalog: Catalog, frame: Frame) -> int:
                 )
             )
         return int(row.id)
+
+
+def remove_frame(catalog: Catalog, frame_id: int) -> None:
+    """Remove a frame's row, so that it can be taken again.
+
+    Raises CatalogError if somebody was asked about it: answers never lose their frame.
+    """
+    with catalog.write() as connection:
+        try:
+            connection.execute(delete(histograms).where(histograms.c.frame_id == frame_id))
+            connection.execute(delete(frames).where(frames.c.id == frame_id))
+        except IntegrityError as error:
+            raise CatalogError(
+                "this frame belongs to questions or answers already: it cannot be replaced"
+            ) from error
 
 
 def list_frames(

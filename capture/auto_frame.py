@@ -1,0 +1,129 @@
+"""The paper's first picture: the camera's own choice, before the sweep, outside its count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from capture.analysis import analyze
+from capture.frames import Sweep, auto_frame
+from capture.light_log import LightLog
+from capture.provenance import versions
+from capture.readiness import MANUAL
+from capture.storing import store_light
+from capture.sweep import devices, simulated
+from rig.bench import Bench
+from rig.errors import Abort, AskOperator, Retry
+from rig.protocols import Camera, OfferedSettings, Picture
+from schemas.capture_store import add_event, end_run, put_lighting, start_run
+from schemas.catalog import Catalog
+from schemas.frame_store import add_frame, list_frames, remove_frame
+from schemas.jpeg import JpegError
+from schemas.plan import Lighting
+from schemas.records import Frame, RunStatus
+from schemas.workspace import Workspace, write_atomically
+
+_NOT_AUTOMATIC = (MANUAL, "Bulb", "")
+#: An automatic mode may choose the longest exposure there is, and its noise reduction.
+_TIMEOUT_S = 75.0
+
+
+def require_absent(catalog: Catalog, scene: str, lighting: str) -> None:
+    """Raise Abort if there is an auto frame already."""
+    if find_auto_frame(catalog, scene, lighting) is not None:
+        raise Abort(
+            f"{scene} under {lighting} has its auto frame already",
+            "take it again with --replace",
+        )
+
+
+def find_auto_frame(catalog: Catalog, scene: str, lighting: str) -> Frame | None:
+    """The auto frame of a scene under a lighting, or None."""
+    return next(list_frames(catalog, scene=scene, lighting=lighting, kind="auto"), None)
+
+
+def take_auto_frame(
+    workspace: Workspace,
+    catalog: Catalog,
+    bench: Bench,
+    *,
+    scene: str,
+    lighting: Lighting,
+    attempts: int = 3,
+) -> Frame:
+    """Take the camera's own choice of settings as the auto frame, in place of an earlier one.
+
+    The exposure value is that of the settings in the picture's Exif block.
+
+    Raises
+    ------
+    AskOperator
+        If the mode dial is not on an automatic mode.
+    Retry
+        If no attempt gave a picture that can be decoded.
+    CatalogError
+        If the frame to replace has answers.
+    """
+    mode = bench.camera.mode()
+    if mode in _NOT_AUTOMATIC:
+        raise AskOperator(
+            f"the camera's mode dial is on {mode or 'an unknown mode'}: it would not choose",
+            "turn the mode dial to P (or A+), run the command again, then turn it back to M",
+        )
+    put_lighting(catalog, lighting)
+    run_id = start_run(
+        catalog,
+        scene=scene,
+        lighting=lighting.name,
+        plan=None,
+        simulated=simulated(bench),
+        devices=devices(bench),
+        versions=versions(),
+    )
+    sweep = Sweep(run_id, scene, lighting, "", OfferedSettings((), (), ()))
+    status, reason = RunStatus.FAILED, "stopped at once"
+    light = LightLog(bench.meter)
+    light.start()
+    try:
+        picture = _shoot(bench.camera, catalog, run_id, attempts)
+        frame = _store(workspace, catalog, sweep, picture, light)
+        status, reason = RunStatus.DONE, ""
+    except Exception as error:
+        reason = str(error)
+        raise
+    finally:
+        light.stop()
+        store_light(catalog, run_id, light)
+        end_run(catalog, run_id, status, reason)
+    return frame
+
+
+def _shoot(camera: Camera, catalog: Catalog, run_id: int, attempts: int) -> Picture:
+    last: Exception | None = None
+    for _ in range(attempts):
+        try:
+            picture = camera.shoot(_TIMEOUT_S)
+            analyze(picture.data)
+        except (Retry, JpegError) as error:
+            kind = "retry" if isinstance(error, Retry) else "undecodable"
+            add_event(catalog, run_id, kind, "auto", str(error))
+            last = error
+        else:
+            return picture
+    raise Retry(
+        f"no auto frame in {attempts} attempts: {last}", "check camera and lens, then try again"
+    )
+
+
+def _store(
+    workspace: Workspace, catalog: Catalog, sweep: Sweep, picture: Picture, light: LightLog
+) -> Frame:
+    lit = light.window(picture.commanded_monotonic_s, picture.ended_monotonic_s)
+    frame = auto_frame(sweep, picture, analyze(picture.data), lit)
+    path = workspace.auto_frame_path(sweep.scene, sweep.lighting.name)
+    earlier = find_auto_frame(catalog, sweep.scene, sweep.lighting.name)
+    if earlier is not None and earlier.id is not None:
+        # Row first: a crash in between leaves a file without a row, never a wrong row.
+        remove_frame(catalog, earlier.id)
+    write_atomically(path, picture.data)
+    frame = replace(frame, path=workspace.relative(path), sha256=frame.camera_sha256)
+    return replace(frame, id=add_frame(catalog, frame))

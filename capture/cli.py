@@ -1,0 +1,189 @@
+"""`snaprig capture`: plan, run and resume sweeps, and the auto frame before them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from capture.auto_frame_cli import auto_frame
+from capture.options import device_options
+from capture.ownership import owned
+from capture.plan_cli import plan, read_plan
+from capture.progress import shown
+from capture.scene_cli import require_scene
+from capture.stopping import StopRequest, stop_on_signals
+from capture.sweep import Summary, run_sweep, summarize_sweep
+from capture.unfinished import find_unfinished
+from rig.cli import DONE, FAILED, RESUMABLE
+from rig.config import RigConfig
+from schemas.catalog import Catalog
+from schemas.plan import Lighting, SweepPlan
+from schemas.records import Outcome, RunStatus
+from schemas.workspace import Workspace
+
+_EXIT = {RunStatus.DONE: DONE, RunStatus.FAILED: FAILED, RunStatus.STOPPED: RESUMABLE}
+
+
+@click.group()
+def capture() -> None:
+    """Plan, run and resume sweeps."""
+
+
+capture.add_command(plan)
+capture.add_command(auto_frame)
+
+
+@capture.command()
+@click.option("--scene", required=True, help="What stands in front of the camera.")
+@click.option("--lighting", required=True, help="A [lighting.NAME] of rig.toml.")
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Plan file (default: the full grid of 630 shots).",
+)
+@click.option("--limit", type=click.IntRange(1), help="Take this many shots, then stop.")
+@device_options
+@click.pass_obj
+def run(
+    root: Path,
+    scene: str,
+    lighting: str,
+    plan_file: Path | None,
+    limit: int | None,
+    camera: str | None,
+    hub: str | None,
+    attempts: int,
+    as_json: bool,
+) -> None:
+    """Shoot what a plan still lacks of a scene under a lighting.
+
+    What has its frame already is never shot again, so a second call goes on where the first
+    one ended. Ctrl-C stops after the frame at hand, a second one at once. Exit status: 0 every
+    shot has its frame, 1 failed, 3 stopped and resumable.
+
+    \b
+    Examples:
+      snaprig -w lab capture run --scene cups-3 --lighting bright
+      snaprig -w lab capture run --scene cups-3 --lighting dim --plan coarse.toml --json
+    """  # noqa: D301
+    sweep_plan = read_plan(plan_file)
+    workspace = Workspace.open(root)
+    config = RigConfig.load(workspace.rig_toml).overridden(camera, hub)
+    with workspace.catalog() as catalog:
+        require_scene(catalog, scene)
+        light = config.lighting_named(lighting)
+        summary = _run(
+            workspace, catalog, config, scene, light, sweep_plan, attempts=attempts, limit=limit
+        )
+    report(summary, as_json)
+
+
+@capture.command()
+@click.option("--scene", help="Only sweeps of this scene.")
+@click.option("--lighting", help="Only sweeps under this lighting.")
+@device_options
+@click.pass_obj
+def resume(
+    root: Path,
+    scene: str | None,
+    lighting: str | None,
+    camera: str | None,
+    hub: str | None,
+    attempts: int,
+    as_json: bool,
+) -> None:
+    """Go on with the sweep that ran last and has shots left, with its own plan.
+
+    Shots that failed are shot again. Other unfinished sweeps are named; choose one with --scene
+    and --lighting.
+
+    \b
+    Examples:
+      snaprig -w lab capture resume
+      snaprig -w lab capture resume --scene cups-3 --lighting dim
+    """  # noqa: D301
+    workspace = Workspace.open(root)
+    config = RigConfig.load(workspace.rig_toml).overridden(camera, hub)
+    with workspace.catalog() as catalog:
+        found = find_unfinished(catalog, scene, lighting)
+        if not found:
+            click.echo("nothing to resume: every sweep has all its frames", err=True)
+            if as_json:
+                click.echo(
+                    json.dumps({"status": "done", "reason": "nothing to resume", "run": None})
+                )
+            return
+        chosen, *others = found
+        click.echo(f"resuming {chosen}", err=True)
+        for other in others:
+            click.echo(f"also unfinished: {other}", err=True)
+        light = config.lighting_named(chosen.run.lighting)
+        summary = _run(
+            workspace, catalog, config, chosen.run.scene, light, chosen.plan, attempts=attempts
+        )
+    report(summary, as_json)
+
+
+def _run(
+    workspace: Workspace,
+    catalog: Catalog,
+    config: RigConfig,
+    scene: str,
+    lighting: Lighting,
+    sweep_plan: SweepPlan,
+    *,
+    attempts: int,
+    limit: int | None = None,
+) -> Summary:
+    before = summarize_sweep(catalog, scene, lighting.name, sweep_plan)
+    if not before.remaining:
+        return before
+    from rig.bench import open_bench  # libgphoto2 and yoctopuce: 0.3 s
+
+    stop = StopRequest()
+    with (
+        owned(workspace),
+        shown(f"{scene}/{lighting.name}") as watch,
+        stop_on_signals(stop, lambda text: click.echo(text, err=True)),
+        open_bench(config) as bench,
+    ):
+        return run_sweep(
+            workspace,
+            catalog,
+            bench,
+            scene=scene,
+            lighting=lighting,
+            plan=sweep_plan,
+            attempts=attempts,
+            limit=limit,
+            stop=stop,
+            watch=watch,
+        )
+
+
+def report(summary: Summary, as_json: bool) -> None:
+    """Print how a run ended and leave with its exit status."""
+    if as_json:
+        click.echo(json.dumps(summary.to_json(), indent=2))
+    click.echo(sentence(summary), err=True)
+    if summary.next:
+        click.echo(f"  next: {summary.next}", err=True)
+    click.get_current_context().exit(_EXIT[summary.status])
+
+
+def sentence(summary: Summary) -> str:
+    """One line for a person."""
+    counts = [
+        f"{n} {outcome.replace('_', ' ')}"
+        for outcome in Outcome
+        if (n := getattr(summary, outcome.value))
+    ]
+    why = f" ({summary.reason})" if summary.reason else ""
+    left = f"; {summary.remaining} left to shoot" if summary.remaining else ""
+    return (
+        f"{summary.scene} under {summary.lighting}: {summary.status}{why}, "
+        f"{summary.planned} planned: {', '.join(counts) or 'nothing shot'}{left}"
+    )

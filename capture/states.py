@@ -1,0 +1,104 @@
+"""The states of a run, the arrows between them, and the snapshot that watchers get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from schemas.exposure import Exposure
+from schemas.records import Outcome
+
+
+class RunState(StrEnum):
+    """What a run is doing.
+
+    ::
+
+        preparing ──> running ──────────────> done
+                      │ ^  │
+                      │ │  └──> stopping ──> stopped    the operator, Ctrl-C, a limit
+                      v │           │ ^
+                reconnecting        v │
+                      │          failed │               shots or the program failed
+                      └─────────────────┘
+
+    A refusal while preparing raises before there is a run: no state follows. ``stopping`` waits
+    for the frames in hand to be stored. The last three are final.
+    """
+
+    PREPARING = "preparing"
+    RUNNING = "running"
+    RECONNECTING = "reconnecting"
+    STOPPING = "stopping"
+    DONE = "done"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+ARROWS: Mapping[RunState, frozenset[RunState]] = {
+    RunState.PREPARING: frozenset({RunState.RUNNING}),
+    RunState.RUNNING: frozenset({RunState.RECONNECTING, RunState.STOPPING, RunState.DONE}),
+    RunState.RECONNECTING: frozenset({RunState.RUNNING, RunState.STOPPING}),
+    RunState.STOPPING: frozenset({RunState.STOPPED, RunState.FAILED}),
+    RunState.DONE: frozenset(),
+    RunState.STOPPED: frozenset(),
+    RunState.FAILED: frozenset(),
+}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A run at one moment, for a progress bar or a page.
+
+    Attributes
+    ----------
+    state : RunState
+    planned : int
+        Shots of the plan.
+    counts : mapping
+        Shots of the plan that have a row, by outcome, earlier runs included.
+    shot : Exposure or None
+        What is being exposed.
+    lux : float or None
+        The latest reading.
+    shots_per_min, left_s : float or None
+        None until there is evidence.
+    message : str
+        What happened last, for a person; empty if nothing did.
+    """
+
+    state: RunState
+    planned: int
+    counts: Mapping[Outcome, int] = field(default_factory=dict)
+    shot: Exposure | None = None
+    lux: float | None = None
+    shots_per_min: float | None = None
+    left_s: float | None = None
+    message: str = ""
+
+    @property
+    def finished(self) -> int:
+        """Shots of the plan that have a row."""
+        return sum(self.counts.values())
+
+
+Watch = Callable[[Snapshot], None]
+
+
+class Machine:
+    """The state of one run. A forbidden arrow is a defect and raises RuntimeError."""
+
+    def __init__(self) -> None:
+        self._state = RunState.PREPARING
+
+    @property
+    def state(self) -> RunState:
+        """The state now."""
+        return self._state
+
+    def to(self, state: RunState) -> None:
+        """Follow an arrow of the diagram."""
+        if state not in ARROWS[self._state]:
+            raise RuntimeError(f"a run cannot go from {self._state} to {state}")
+        self._state = state
