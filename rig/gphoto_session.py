@@ -12,7 +12,10 @@ from __future__ import annotations
 
 import enum
 import logging
+import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,7 +114,8 @@ class Session:
             models = gp.CameraAbilitiesList()
             models.load()
             self.camera.set_abilities(models[models.lookup_model(model)])
-            self.camera.init()
+            with _standard_input_kept():
+                self.camera.init()
         except gp.GPhoto2Error as error:
             fault = translate(error.code, error.string, f"open the camera at {self.port}")
             if error.code == GENERIC:  # nobody to tell it apart from: nothing is open yet
@@ -203,9 +207,36 @@ class Session:
         if self.dead:
             _hang_up(self.port)
         try:
-            self.camera.exit()
+            with _standard_input_kept():
+                self.camera.exit()
         except gp.GPhoto2Error as error:
             _log.info("the camera did not say goodbye: %s", error)
+
+
+@contextmanager
+def _standard_input_kept() -> Iterator[None]:
+    """Put file descriptor 0 back after a call that ends a PTP/IP connection.
+
+    libgphoto2 (2.5.30 and 2.5.34) closes descriptor 0 there: its number for a third connection,
+    which only Fuji cameras have, is never set. The file that this process opens next (a catalog,
+    say) would become 0, and the end of the next session would close it under its owner's feet.
+    """
+    try:
+        spare = os.dup(0)
+    except OSError:  # no standard input: occupy its place before a file of ours does
+        os.open(os.devnull, os.O_RDONLY)
+        spare = os.dup(0)
+    try:
+        yield
+    finally:
+        try:
+            now = os.fstat(0)
+        except OSError:
+            os.dup2(spare, 0)
+        else:
+            if not os.path.samestat(now, os.fstat(spare)):
+                _log.error("libgphoto2 closed file descriptor 0, and another file has it now")
+        os.close(spare)
 
 
 def _hang_up(port: str) -> None:
@@ -227,21 +258,22 @@ def _hang_up(port: str) -> None:
 def _find_usb(port: str) -> tuple[str, str]:
     """Model and exact port of the USB camera at `port`."""
     try:
-        found = [(str(model), str(at)) for model, at in gp.Camera.autodetect()]
+        listed = gp.Camera.autodetect()
+        found = [(listed.get_name(i), listed.get_value(i)) for i in range(listed.count())]
     except gp.GPhoto2Error as error:
         raise translate(error.code, error.string, "look for USB cameras") from error
     cameras = [(model, at) for model, at in found if at.startswith("usb:")]
     fitting = [(model, at) for model, at in cameras if port in ("usb:", at)]
     if not fitting:
-        listed = ", ".join(f"{model} at {at}" for model, at in cameras)
+        others = ", ".join(f"{model} at {at}" for model, at in cameras)
         raise Reconnect(
-            f"No camera at {port}" + (f", only {listed}." if listed else "."),
+            f"No camera at {port}" + (f", only {others}." if others else "."),
             "Switch the camera on, wake it with a half press, check the cable.",
         )
     if len(fitting) > 1:
-        listed = ", ".join(f"{model} at {at}" for model, at in fitting)
+        several = ", ".join(f"{model} at {at}" for model, at in fitting)
         raise Abort(
-            f"There are several cameras: {listed}.",
+            f"There are several cameras: {several}.",
             f'Name one in rig.toml, e.g. port = "{fitting[0][1]}" under [camera].',
         )
     return fitting[0]

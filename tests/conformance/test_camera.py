@@ -1,0 +1,178 @@
+"""What every `rig.protocols.Camera` promises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pytest
+
+from rig.bench import camera_of
+from rig.config import CameraConfig
+from rig.errors import AskOperator, Reconnect
+from rig.protocols import Camera
+from schemas.exposure import Exposure, parse_f_number, parse_shutter_s, spell_shutter
+from schemas.jpeg import check_complete, read_exif
+from tests.conformance.under_test import CameraUnderTest, stopped
+from tests.darkroom_process import darkroom
+
+TIMEOUT_S = 20.0
+
+TRIPLETS = [
+    Exposure(1 / 60, 400, 8.0),
+    Exposure(1 / 60, 100, 8.0),
+    Exposure(1 / 250, 100, 11.0),
+    Exposure(0.5, 100, 22.0),
+]
+
+
+@pytest.fixture
+def camera(camera_under_test: CameraUnderTest) -> Iterator[Camera]:
+    camera = camera_under_test.make()
+    yield camera
+    camera.close()
+
+
+def assert_exif_is(data: bytes, exposure: Exposure) -> None:
+    exif = read_exif(data)
+    assert exif.shutter_s is not None
+    assert exif.f_number is not None
+    assert abs(math.log2(exif.shutter_s / exposure.shutter_s)) < 1 / 8
+    assert abs(2 * math.log2(exif.f_number / exposure.f_number)) < 1 / 8
+    assert exif.iso == exposure.iso
+
+
+class TestCamera:
+    def test_the_body_names_itself_the_same_at_every_open(self, camera):
+        first = camera.open()
+        camera.close()
+        assert camera.open() == first
+        assert first.model
+        assert first.serial
+
+    def test_open_of_an_open_camera_starts_over(self, camera):
+        camera.open()
+        camera.open()
+        camera.apply(TRIPLETS[0])
+        assert_exif_is(camera.shoot(TIMEOUT_S).data, TRIPLETS[0])
+
+    def test_it_stands_on_manual_and_offers_the_grid(self, camera):
+        camera.open()
+        assert camera.mode() == "Manual"
+        offered = camera.offered()
+        for exposure in TRIPLETS:
+            assert spell_shutter(exposure.shutter_s, offered.shutter)
+            assert str(exposure.iso) in offered.iso
+            assert exposure.f_number in [parse_f_number(name) for name in offered.f_number]
+        assert all(parse_shutter_s(name) > 0 for name in offered.shutter)
+
+    def test_a_picture_is_a_whole_jpeg_taken_with_the_settings_asked_for(self, camera):
+        camera.open()
+        for exposure in TRIPLETS:
+            camera.apply(exposure)
+            picture = camera.shoot(TIMEOUT_S)
+            check_complete(picture.data)
+            assert_exif_is(picture.data, exposure)
+            assert picture.name
+            assert picture.commanded_monotonic_s <= picture.ended_monotonic_s
+            assert picture.commanded_at.tzinfo is not None
+
+    def test_settings_hold_after_doubt(self, camera):
+        camera.open()
+        camera.apply(TRIPLETS[0])
+        camera.forget()
+        camera.apply(TRIPLETS[0])
+        assert_exif_is(camera.shoot(TIMEOUT_S).data, TRIPLETS[0])
+
+    def test_one_exposure_gives_one_picture_and_nothing_is_left(self, camera, camera_under_test):
+        before = camera_under_test.exposures()
+        camera.open()
+        camera.apply(TRIPLETS[0])
+        pictures = [camera.shoot(TIMEOUT_S) for _ in range(3)]
+        camera.close()
+
+        assert camera_under_test.exposures() - before == 3
+        assert len({picture.name for picture in pictures}) == 3
+        camera.open()
+        camera.apply(TRIPLETS[2])
+        assert_exif_is(camera.shoot(TIMEOUT_S).data, TRIPLETS[2])
+
+    def test_close_puts_the_settings_back(self, camera, camera_under_test):
+        before = camera_under_test.settings()
+        camera.open()
+        for exposure in TRIPLETS:
+            camera.apply(exposure)
+        camera.shoot(TIMEOUT_S)
+        camera.close()
+        camera.close()
+        assert camera_under_test.settings() == before
+
+    def test_a_setting_that_no_body_offers_is_for_the_operator(self, camera):
+        camera.open()
+        with pytest.raises(AskOperator) as caught:
+            camera.apply(Exposure(1 / 60, 123456, 8.0))
+        assert caught.value.action
+        camera.apply(TRIPLETS[0])
+        assert_exif_is(camera.shoot(TIMEOUT_S).data, TRIPLETS[0])
+
+    def test_a_dial_off_manual_is_seen_and_for_the_operator(self, camera, camera_under_test):
+        if camera_under_test.turn_dial is None:
+            pytest.skip("nobody here to turn the dial")
+        camera.open()
+        camera_under_test.turn_dial("AV")
+        assert camera.mode() == "AV"
+        with pytest.raises(AskOperator, match="dial"):
+            camera.apply(TRIPLETS[0])
+        camera_under_test.turn_dial("M")
+        assert camera.mode() == "Manual"
+        camera.apply(TRIPLETS[0])
+        assert_exif_is(camera.shoot(TIMEOUT_S).data, TRIPLETS[0])
+
+    def test_a_camera_that_is_not_open_asks_to_be_opened(self, camera):
+        for verb in (camera.mode, camera.offered, lambda: camera.shoot(1)):
+            with pytest.raises(Reconnect):
+                verb()
+
+
+@pytest.mark.wire
+class TestCameraOnTheWire:
+    """What takes a body that can be made to fail."""
+
+    def test_the_body_says_that_it_is_virtual(self, room):
+        camera = camera_of(CameraConfig(port=room.camera))
+        try:
+            assert camera.open().simulated
+        finally:
+            camera.close()
+
+    def test_pictures_come_whole_from_the_memory_card_too(self, room):
+        camera = camera_of(CameraConfig(port=room.camera, target="Memory card"))
+        try:
+            camera.open()
+            before = room.state()
+            for exposure in TRIPLETS:
+                camera.apply(exposure)
+                assert_exif_is(camera.shoot(TIMEOUT_S).data, exposure)
+            assert room.state()["card"] == before["card"]
+        finally:
+            camera.close()
+
+    def test_a_silent_and_then_a_vanished_body_is_reconnect_and_the_next_one_is_taken(self, scene):
+        with darkroom(scene, timescale=0) as room:
+            camera = camera_of(CameraConfig(port=room.camera))
+            camera.open()
+            camera.apply(TRIPLETS[0])
+            with stopped(room):
+                with pytest.raises(Reconnect):
+                    camera.shoot(TIMEOUT_S)
+                camera.close()
+            camera.open()
+            camera.apply(TRIPLETS[0])
+            assert_exif_is(camera.shoot(TIMEOUT_S).data, TRIPLETS[0])
+            room.proc.kill()
+            room.proc.wait(10)
+            with pytest.raises(Reconnect):
+                camera.shoot(TIMEOUT_S)
+            camera.close()
+            with pytest.raises(Reconnect):
+                camera.open()
