@@ -13,7 +13,7 @@ DEMO ?=
 SNAP_URL    ?= https://github.com/ykotseruba/SNAP
 SNAP_COMMIT := 6ffedd4
 
-.PHONY: help demo test soak lint data clean system-test
+.PHONY: help demo test soak lint docs data clean system-test
 
 help:
 	@echo "make demo   the whole chain once in a virtual dark room (DEMO=\"--full\" for all 630 triplets)"
@@ -62,6 +62,10 @@ data/snap/.verified: tests/snap-release.sha256
 	cd data/snap && sha256sum --check --quiet --strict ../../tests/snap-release.sha256
 	@touch $@
 	@echo "verified; now: SNAPRIG_DATA=$(CURDIR)/data make test"
+
+# docs/commands.md from the commands themselves (a test compares them).
+docs: $(VENV)/.test
+	$(BIN)/python -m docs.make_commands
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
