@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hardware_mocks.canon_properties import Mode
+from hardware_mocks.optics import METER_CONSTANT
 from schemas.exposure import Exposure, stops_between
 
-#: EV (ISO 100) of a well exposed frame at 1 lux: EV = log2(lux) + 1.2 lies at equal distance
-#: from the references of the published data set, 11 at 1000 lux and 5 at 10 lux.
-_EV_AT_1_LUX = 1.2
+#: Below this the meter reads no less.
+_DARKEST_LUX = 1e-3
 #: Hand-held limit of the program line and the highest ISO that Auto ISO goes to.
 _SLOWEST_PROGRAM_S = 1 / 60
 _AUTO_ISO_MAX = 3200
@@ -43,8 +43,8 @@ class Wishes:
 
 
 def metered_ev(lux: float) -> float:
-    """EV (ISO 100) that the meter asks for under this illuminance."""
-    return math.log2(max(lux, 1e-3)) + _EV_AT_1_LUX
+    """EV (ISO 100) that the meter asks for under this illuminance: log2(100 * lux / C)."""
+    return math.log2(100 * max(lux, _DARKEST_LUX) / METER_CONSTANT)
 
 
 def choose(mode: Mode, lux: float, wishes: Wishes, choices: Choices) -> Exposure:

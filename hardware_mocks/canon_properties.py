@@ -84,7 +84,6 @@ class Destination(IntEnum):
 
     CARD = 2
     HOST = 4
-    BOTH = 6
 
 
 class Focus(IntEnum):
@@ -203,7 +202,7 @@ CHOICES: dict[Prop, tuple[int, ...]] = {
     Prop.WB_ADJUST_B: _PLUS_MINUS_9,
     Prop.COLOR_SPACE: (1, 2),
     Prop.PICTURE_STYLE: (0x87, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x21, 0x22, 0x23),
-    Prop.DESTINATION: (Destination.CARD, Destination.HOST, Destination.BOTH),
+    Prop.DESTINATION: (Destination.CARD, Destination.HOST),
     Prop.REVIEW: (0, 2, 4, 8, 0xFF),
     Prop.OUTPUT: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0),
     Prop.EVF_MODE: (1, 0),

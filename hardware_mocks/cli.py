@@ -54,7 +54,7 @@ _PORT = click.IntRange(0, 65535)
 @click.option("--list-faults", is_flag=True, help="List the known faults and exit.")
 @click.option("--json", "as_json", is_flag=True, help="With --list-faults: as JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every command to stderr.")
-def darkroom(  # noqa: PLR0917 - click calls by keyword
+def darkroom(
     scene: Path | None,
     lux: float,
     timescale: float,

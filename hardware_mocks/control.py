@@ -162,7 +162,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _act(self, document: Any) -> None:  # noqa: ANN401 - JSON
         bench = self._bench
-        match urlsplit(self.path).path:
+        is_list = isinstance(document, list)
+        if is_list != (self.path == "/faults") or not isinstance(document, list | dict):
+            kind = "a list of faults" if self.path == "/faults" else "an object with its keys"
+            raise _RefusedError(400, f"{self.path} takes {kind}, as JSON")
+        self._act_on(bench, document)
+
+    def _act_on(self, bench: Bench, document: Any) -> None:  # noqa: ANN401 - JSON
+        match self.path:
             case "/lux":
                 bench.set_light(float(document["lux"]), float(document.get("over_s", 0)))
             case "/scene":
@@ -174,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
             case "/meter":
                 bench.plug_meter(bool(document["plugged"]))
             case "/faults":
-                bench.add_faults(list(document))
+                bench.add_faults(document)
             case _:
                 raise _RefusedError(404, "POST /lux, /scene, /dial, /meter or /faults")
 

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from hardware_mocks.cli import darkroom as command
+from tests.darkroom_process import ROOT, darkroom
+
+
+@pytest.mark.wire
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_it_cleanly(photo, number):
+    with darkroom(photo) as room:
+        room.proc.send_signal(number)
+        assert room.proc.wait(20) == 0
+
+
+@pytest.mark.wire
+def test_ports_can_be_chosen_and_a_taken_one_is_named(photo):
+    with darkroom(photo) as room:
+        taken = str(room.ready["hub_port"])
+        result = subprocess.run(
+            [sys.executable, "-m", "hardware_mocks", "--scene", str(photo), "--hub-port", taken],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert result.returncode == 1
+    assert "Address already in use" in result.stderr
+
+
+def test_missing_scene_says_what_to_do():
+    result = CliRunner().invoke(command, [])
+    assert result.exit_code == 2
+    assert "--scene PHOTO" in result.output
+
+
+def test_unknown_fault_is_refused_with_the_list(photo, tmp_path):
+    script = tmp_path / "faults.toml"
+    script.write_text('[[fault]]\nname = "gremlin"\nat = 1\n')
+    result = CliRunner().invoke(command, ["--scene", str(photo), "--faults", str(script)])
+    assert result.exit_code == 2
+    assert "corrupt_jpeg" in result.output
+
+
+def test_bad_clock_is_refused(photo):
+    result = CliRunner().invoke(command, ["--scene", str(photo), "--clock", "yesterday"])
+    assert result.exit_code == 2
+    assert "ISO 8601" in result.output
+
+
+def test_faults_are_listed_with_their_reports():
+    listed = json.loads(CliRunner().invoke(command, ["--list-faults", "--json"]).output)
+    names = {entry["name"] for entry in listed}
+    expected = "set_ignored busy_on_set busy_on_release truncated_jpeg corrupt_jpeg no_object"
+    expected += " stale_frame leftover_in_buffer connection_drop meter_unplugged lux_step"
+    assert set(expected.split()) <= names
+    assert all(entry["description"] and entry["report"] for entry in listed)
+    text = CliRunner().invoke(command, ["--list-faults"]).output
+    assert all(name in text for name in names)
