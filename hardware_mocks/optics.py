@@ -21,7 +21,7 @@ METER_CONSTANT = 65.0
 #: Linear signal, as share of full scale, that the JPEG engine renders as black and as white.
 #: BLACK, CONTRAST and the scene's veiling glare were fitted so that the EV offsets at which 20
 #: real SNAP scenes turn all black or all white agree with the release to 1/3 stop on average.
-BLACK = 0.002
+BLACK = 0.0025
 WHITE = 0.97
 #: Share of the S-shaped part in the tone curve (Canon's Standard picture style has one).
 CONTRAST = 0.4
@@ -68,7 +68,7 @@ def tone(linear: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """8-bit value, not yet rounded, of a linear signal in shares of full scale.
 
     sRGB (IEC 61966-2-1) between BLACK and WHITE, bent by a smoothstep of weight CONTRAST:
-    exactly 0 and 255 beyond.
+    0 and 255 beyond, exact once rounded.
     """
     level = np.clip((linear - BLACK) / (WHITE - BLACK), 0.0, 1.0)
     encoded = np.where(level <= 0.0031308, 12.92 * level, 1.055 * level ** (1 / 2.4) - 0.055)

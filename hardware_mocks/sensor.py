@@ -32,9 +32,9 @@ from schemas.exposure import true_f_number, true_shutter_s
 # takes away.
 FULL_SCALE_E = 300_000.0  #: photoelectrons at digital white, ISO 100
 FULL_WELL_E = 310_000.0  #: photoelectrons that fit in, whatever the ISO
-READ_NOISE_E = 4.0  #: before the amplifier, so at any ISO
+READ_NOISE_E = 3.0  #: before the amplifier, so at any ISO
 ADC_NOISE_E = 36.0  #: after the amplifier: in photoelectrons at ISO 100, halved by each ISO stop
-DARK_E_PER_S = 0.5  #: dark current at room temperature
+DARK_E_PER_S = 0.2  #: dark current at room temperature
 NOISE_GAIN = 1.4  #: sharpening less noise reduction
 
 #: 14-bit converter: level of no light, and of digital white.
@@ -222,7 +222,7 @@ class Sensor:
         for axis in (0, 1):
             field += np.float32(_NEIGHBOR) * (np.roll(field, 1, axis) + np.roll(field, -1, axis))
         field /= 1 + 2 * _NEIGHBOR**2  # unit variance again, after two axes
-        np.clip(field, -5, 5, out=field)
+        np.clip(field, -4, 4, out=field)
         field *= np.float32(_STEPS * NOISE_GAIN / 2)  # the root of a Poisson variable has std 1/2
         field += np.float32(0.5)  # the index is cut off, not rounded
         return field.reshape(shape[0], shape[1] * 3)
