@@ -34,10 +34,13 @@ from schemas.exposure import Exposure, spell_f_number, spell_shutter
 _log = logging.getLogger(__name__)
 
 #: Share of the time waited so far that the next sleep may last, and its limits in seconds.
-_SLEEP_SHARE, _SLEEP_MIN_S, _SLEEP_MAX_S = 0.05, 0.002, 0.1
+_SLEEP_SHARE, _SLEEP_MIN_S, _SLEEP_MAX_S = 0.05, 0.005, 0.1
 
 #: A body that never stops talking is not drained for longer than this.
 _DRAIN_S = 10.0
+
+#: What follows a picture is a handful of events; more than this many are left for later.
+_MOST_EVENTS = 200
 
 #: A body over Wi-Fi refuses everything for about 5 s after it accepted the connection.
 _READY_S = 8.0
@@ -78,6 +81,7 @@ class GphotoCamera:
         self._open: Session | None = None
         self._found: dict[str, str] = {}  # as it was before us; outlives a dead session
         self._told: dict[str, str] = {}  # what the body accepted in this session
+        self._undeleted: list[Event] = []  # ours on the card; outlives a dead session, too
         self._release: tuple[str, str] | None = None
 
     def open(self) -> CameraInfo:
@@ -134,10 +138,10 @@ class GphotoCamera:
             ended_s = self._now_s()
             data = self._session.download(picture.folder, picture.name)
             self._discard(picture)
+            self._settle(data)
         except RigError:
             self.forget()
             raise
-        self._settle()
         return Picture(data, picture.name, commanded_at, commanded_s, ended_s)
 
     def close(self) -> None:
@@ -170,6 +174,8 @@ class GphotoCamera:
 
     def _prepare(self) -> None:
         self._drain(keep_card=True)
+        for picture in self._undeleted.copy():
+            self._discard(picture)
         self._change("capturetarget", self._target, required=True)
         self._change("imageformat", self._image_format, required=True)
         self._change("imageformatsd", self._image_format)
@@ -293,7 +299,9 @@ class GphotoCamera:
         while True:
             event = self._session.poll()
             if event.kind is EventKind.PICTURE:
-                if event.name.lower().endswith((".jpg", ".jpeg")):
+                if event.folder != "/":
+                    self._undeleted.append(event)
+                if _is_jpeg(event):
                     return event
                 self._discard(event)
             waited_s = self._now_s() - since_s
@@ -327,23 +335,48 @@ class GphotoCamera:
             _log.warning("discarded %d leftover picture(s) from the camera", leftovers)
         return leftovers
 
-    def _settle(self) -> None:
-        """Read what follows a picture in hand; trouble there is the next call's to report."""
+    def _settle(self, taken: bytes) -> None:
+        """Read what follows the picture in hand, so that the next release meets an idle body.
+
+        The same picture announced twice, and a raw twin, are discarded. Another JPEG is a Retry:
+        one of the two was left over from before, and nothing says which. Trouble that does not
+        touch the picture in hand is left for the next call to meet.
+        """
+        strangers = 0
         try:
-            self._drain()
+            for _ in range(_MOST_EVENTS):
+                event = self._session.poll()
+                if event.kind is EventKind.NOTHING:
+                    break
+                if event.kind is EventKind.PICTURE:
+                    if _is_jpeg(event):
+                        data = self._session.download(event.folder, event.name)
+                        strangers += data != taken
+                    self._discard(event)
         except RigError as error:
             self.forget()
             _log.info("after a picture: %s", error)
+        if strangers:
+            raise Retry(
+                f"The camera gave {strangers + 1} different pictures for one exposure.",
+                "Nothing to do: they are discarded and the frame is shot again.",
+            )
 
     def _discard(self, picture: Event) -> None:
         try:
             self._session.delete(picture.folder, picture.name)
         except Retry as error:  # announced twice and gone already, or a locked card
             _log.warning("could not delete %s from the camera: %s", picture.name, error)
+        if picture in self._undeleted:
+            self._undeleted.remove(picture)
 
 
 def _is_value(choice: str) -> bool:
     return choice[:1].isdigit()  # not "bulb", "auto", "implicit auto", "Auto"
+
+
+def _is_jpeg(picture: Event) -> bool:
+    return picture.name.lower().endswith((".jpg", ".jpeg"))
 
 
 def _listed(value: str, offered: Iterable[str]) -> str:

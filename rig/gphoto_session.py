@@ -14,6 +14,7 @@ import enum
 import logging
 import os
 import socket
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -107,6 +108,7 @@ class Session:
         model, self.port = (_PTPIP_MODEL, port) if port.startswith("ptpip:") else _find_usb(port)
         self.camera = gp.Camera()
         self.dead = False  # nobody answers any more
+        self._unread: deque[tuple[int, Any]] = deque()  # events met while asking who is there
         try:
             ports = gp.PortInfoList()
             ports.load()
@@ -129,15 +131,17 @@ class Session:
     def explain(self, error: gp.GPhoto2Error, doing: str) -> RigError:
         """Our error for gphoto2's, asking the camera once where the code alone is ambiguous.
 
-        -1 is also what the first call after a dropped connection gives; the next one shows
-        whether anybody is still there.
+        -1 is also what the first call after a dropped connection gives; the next one that goes
+        over the wire shows whether anybody is still there. Looking for events does, once
+        libgphoto2 has no old ones in store; `poll` gives those later.
         """
         fault = translate(error.code, error.string, doing)
         self.dead = self.dead or isinstance(fault, Reconnect)
         if error.code != GENERIC:
             return fault
         try:
-            self.camera.get_single_config("autoexposuremode")
+            while (event := self.camera.wait_for_event(0))[0] != gp.GP_EVENT_TIMEOUT:
+                self._unread.append(event)
         except gp.GPhoto2Error as silence:
             self.dead = True
             return Reconnect(
@@ -174,8 +178,11 @@ class Session:
         A picture in the camera's memory is transferred by this call already (libgphoto2 does
         so when it meets the announcement) and can then be fetched by `download` at no cost.
         """
-        with self.errors("ask the camera for events"):
-            kind, data = self.camera.wait_for_event(0)
+        if self._unread:
+            kind, data = self._unread.popleft()
+        else:
+            with self.errors("ask the camera for events"):
+                kind, data = self.camera.wait_for_event(0)
         if kind == gp.GP_EVENT_TIMEOUT:
             return Event(EventKind.NOTHING)
         if kind == gp.GP_EVENT_FILE_ADDED:

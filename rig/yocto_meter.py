@@ -30,6 +30,7 @@ _T = TypeVar("_T")
 
 _HELD_BY_ANOTHER = -11
 _NETWORK_TIMEOUT_MS = 2000
+_VALID_MS = 1000  # for as long as it takes to pick three values out of what was loaded
 _ALIVE = "Check that the hub program runs, its address in rig.toml, and the meter's cable."
 
 _THREAD = OwningThread("yoctopuce")
@@ -142,11 +143,14 @@ class _Device:
 
     def read(self) -> LightReading:
         with _Translated():
+            # A load always asks the device, once its answer is not cached; a getter alone gives the
+            # old value when the device has just gone (clearCache then does nothing, silently).
             self.module.clearCache()
-            self.sensor.clearCache()
+            self.sensor.load(_VALID_MS)
+            self.module.load(_VALID_MS)  # from the same answer: no second request
             lux = float(self.sensor.get_currentValue())
             state = int(self.sensor.get_sensorState())
-            uptime_ms = int(self.module.get_upTime())  # in the same answer: no second request
+            uptime_ms = int(self.module.get_upTime())
         monotonic_s, at = time.monotonic(), datetime.now(UTC)
         if state > 0:  # an old firmware knows no state, which reads as a large negative number
             raise Retry(f"The light sensor is not ready (state {state}).")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
+from yoctopuce.yocto_api import YAPI
 
 from rig.bench import meter_of
 from rig.config import MeterConfig
@@ -101,6 +103,18 @@ class TestMeterOnTheWire:
             meter.close()
         meter.open()  # queued behind the call that hung, which comes back by itself
         assert meter.read().lux >= 0
+        meter.close()
+
+    def test_a_step_of_the_wall_clock_makes_no_old_reading_new(self, room, monkeypatch):
+        meter = meter_of(MeterConfig(hub=room.hub))
+        meter.open()
+        first = meter.read()
+        earlier = datetime.now() - timedelta(hours=1)  # noqa: DTZ005 - as the library counts
+        monkeypatch.setattr(YAPI, "GetTickCount", staticmethod(lambda: earlier))
+        room.post("/lux", {"lux": 20})
+        assert _settled(meter, 20) == pytest.approx(20, rel=0.25)
+        assert meter.read().uptime_ms > first.uptime_ms
+        monkeypatch.undo()
         meter.close()
 
     def test_nobody_at_the_hubs_port_is_reconnect(self):

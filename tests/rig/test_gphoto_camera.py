@@ -62,6 +62,7 @@ class Body:
     on_release: deque[list[Event]] = field(default_factory=deque)
     errors: dict[str, deque[Exception]] = field(default_factory=lambda: defaultdict(deque))
     log: list[tuple[str, ...]] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
     dead: bool = False
 
     def did(self, *verbs: str) -> list[tuple[str, ...]]:
@@ -123,7 +124,7 @@ class ScriptedSession:
     def download(self, folder: str, name: str) -> bytes:
         self.meet("download")
         self.body.log.append(("download", folder + name))
-        return f"{folder}{name}".encode()
+        return self.body.files.get(name, f"{folder}{name}".encode())
 
     def delete(self, folder: str, name: str) -> None:
         self.meet("delete")
@@ -309,11 +310,20 @@ def test_a_shot_is_released_without_focus_fetched_deleted_and_read_to_the_end(ca
 
 def test_the_raw_twin_and_a_second_announcement_are_discarded(camera, body):
     camera.open()
-    body.on_release.append([picture("a.cr2"), picture("b.jpg"), picture("b.jpg"), COMPLETE])
-    body.errors["delete"].extend([])
+    body.files = {"b.jpg": b"same", "c.jpg": b"same"}
+    body.on_release.append([picture("a.cr2"), picture("b.jpg"), picture("c.jpg"), COMPLETE])
     shot = camera.shoot(5)
     assert shot.name == "b.jpg"
-    assert body.did("delete") == [("delete", "/a.cr2"), ("delete", "/b.jpg"), ("delete", "/b.jpg")]
+    assert body.did("delete") == [("delete", "/a.cr2"), ("delete", "/b.jpg"), ("delete", "/c.jpg")]
+
+
+def test_two_pictures_of_one_exposure_are_both_discarded_and_shot_again(camera, body):
+    camera.open()
+    body.on_release.append([picture("old.jpg"), picture("new.jpg"), COMPLETE])
+    with pytest.raises(Retry, match="2 different pictures"):
+        camera.shoot(5)
+    assert body.did("delete") == [("delete", "/old.jpg"), ("delete", "/new.jpg")]
+    assert camera.shoot(5).name == "capt0000.jpg"
 
 
 def test_trouble_after_the_picture_does_not_lose_it(camera, body):
