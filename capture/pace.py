@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-#: Two imagined shots, weighing as much as one real each: 1 s beside the exposure, which lasts as
-#: marked. They carry the first minute, and a plan with a single shutter speed.
+#: Two imagined shots: 1 s beside the exposure, which lasts as marked. They carry the first
+#: shots, and a plan with a single shutter speed.
 _PRIOR = ((0.0, 1.0), (30.0, 31.0))
+#: What an imagined shot weighs against a real one.
+_PRIOR_WEIGHT = 0.1
 
 
 class Pace:
@@ -17,7 +19,7 @@ class Pace:
     def __init__(self) -> None:
         self._n = self._t = self._tt = self._w = self._tw = 0.0
         for shutter_s, wall_s in _PRIOR:
-            self._feed(shutter_s, wall_s)
+            self._feed(shutter_s, wall_s, _PRIOR_WEIGHT)
         self._shots = 0
 
     def add(self, shutter_s: float, wall_s: float) -> None:
@@ -35,9 +37,9 @@ class Pace:
         overhead_s = max((self._w - slope * self._t) / self._n, 0.0)
         return slope * shutters_s + overhead_s * shots
 
-    def _feed(self, shutter_s: float, wall_s: float) -> None:
-        self._n += 1
-        self._t += shutter_s
-        self._tt += shutter_s * shutter_s
-        self._w += wall_s
-        self._tw += shutter_s * wall_s
+    def _feed(self, shutter_s: float, wall_s: float, weight: float = 1.0) -> None:
+        self._n += weight
+        self._t += weight * shutter_s
+        self._tt += weight * shutter_s * shutter_s
+        self._w += weight * wall_s
+        self._tw += weight * shutter_s * wall_s

@@ -143,7 +143,7 @@ class Runner:
         if status is not RunStatus.DONE and self._machine.state is not RunState.STOPPING:
             self._wind_down(reason)
         self._machine.to(RunState(status.value))
-        self._say(reason)
+        self._say()
         return Ending(status, reason, self._exposures, cause)
 
     def _guarded(self, work: Callable[[], None]) -> tuple[RunStatus, str, BaseException | None]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import _thread
+import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
-_SIGNALS = {signal.SIGINT, signal.SIGTERM}
 _SLICE_S = 0.2
 
 
@@ -44,38 +44,43 @@ class StopRequest:
 
 @contextmanager
 def stop_on_signals(stop: StopRequest, say: Callable[[str], None]) -> Iterator[None]:
-    """Within: the first SIGINT or SIGTERM asks `stop`, a second interrupts the main thread.
+    """Within: the first SIGINT, SIGTERM or SIGHUP asks `stop`, a second raises KeyboardInterrupt.
 
-    The signals are blocked in every thread and taken by one that waits for them: a signal that
-    lands in a C library would break its system call (libgphoto2 takes that for a lost camera).
-    Enter from the main thread, before other threads start. The second signal raises
-    KeyboardInterrupt in the main thread.
+    Enter from the main thread, before other threads start. The signals are blocked in it, so
+    that none lands in a C library and breaks its system call (libgphoto2 takes that for a lost
+    camera); a thread that does nothing else takes them. Python runs the handler in the main
+    thread all the same, between two of its instructions. A SIGHUP that `nohup` ignores stays
+    ignored. `say` is called from the other thread.
     """
-    over = threading.Event()
+    texts: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def handle(number: int, _frame: FrameType | None) -> None:
+        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        if stop.asked:
+            texts.put(f"{name}: stopping at once")
+            raise KeyboardInterrupt
+        stop.ask(name)
+        texts.put(f"{name}: stopping after the frame at hand (again: at once)")
 
     def listen() -> None:
-        while not over.is_set():
-            caught = signal.sigtimedwait(_SIGNALS, _SLICE_S)
-            if caught is None:
-                continue
-            name = "Ctrl-C" if caught.si_signo == signal.SIGINT else "SIGTERM"
-            if stop.asked:
-                say("stopping at once")
-                _thread.interrupt_main()
-            else:
-                stop.ask(name)
-                say(f"{name}: stopping after the frame at hand (again: stop at once)")
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, taken)
+        while (text := texts.get()) is not None:
+            say(text)
 
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    # A shell that starts us in the background sets SIGINT to ignored: a blocked and ignored
-    # signal would never be seen.
-    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
+    taken = {
+        number
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
+    }
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, taken)
+    handlers = {number: signal.signal(number, handle) for number in taken}
     listener = threading.Thread(target=listen, name="signals", daemon=True)
     listener.start()
     try:
         yield
     finally:
-        over.set()
+        texts.put(None)
         listener.join()
-        signal.signal(signal.SIGINT, ignored)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

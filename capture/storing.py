@@ -82,7 +82,7 @@ class Storing:
         self._light = light
         self._jobs: queue.Queue[Exposed | GivenUp | Note | None] = queue.Queue(_WAITING)
         self._answers: queue.SimpleQueue[Stored | Refused] = queue.SimpleQueue()
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
         self._flushed_s = time.monotonic()
         self._thread = threading.Thread(target=self._work, name="storing", daemon=True)
 
@@ -151,7 +151,7 @@ class Storing:
             return
         try:
             work()
-        except Exception as error:  # handed to whoever asks `check`
+        except BaseException as error:  # handed to whoever asks `check`
             _log.debug("storing stopped", exc_info=True)
             self._failure = error
 
