@@ -26,10 +26,9 @@ from hardware_mocks.scene import Scene
 from schemas.exposure import true_f_number, true_shutter_s
 
 # A pixel of the S2 picture (1920 x 1280) gathers 9.8 photosites of a 24-megapixel APS-C sensor.
-# The electron counts are typical of such sensors, not measured on a T7; NOISE_GAIN and the read
-# noise give the deviations found in flat parts of real T7 frames at ISO 3200 (about 1.3 levels in
-# the shadows, 2.5 in the midtones), where the engine's sharpening adds and its noise reduction
-# takes away.
+# The electron counts are typical of such sensors, not measured on a T7. NOISE_GAIN brings the
+# deviation in flat midtones at ISO 3200 to 2.3 levels; real T7 frames have 2.5 to 3, and 1.3 in the
+# shadows, where this model, with no noise reduction that follows brightness, has 2.4.
 FULL_SCALE_E = 300_000.0  #: photoelectrons at digital white, ISO 100
 FULL_WELL_E = 310_000.0  #: photoelectrons that fit in, whatever the ISO
 READ_NOISE_E = 3.0  #: before the amplifier, so at any ISO
