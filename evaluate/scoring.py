@@ -7,7 +7,7 @@ The three stages stay apart: `evaluate.inference` asks, `parse_top5` reads an an
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,17 @@ def score_labels(labels: list[Label], accepted: frozenset[int]) -> int | None:
     return next(
         (place for place, label in enumerate(labels, 1) if label.class_index in accepted), None
     )
+
+
+def unknown_categories(vocabulary: Vocabulary, categories: Iterable[str]) -> dict[str, str]:
+    """Those categories that cannot be scored, each with what to add."""
+    unknown = {}
+    for category in sorted(categories):
+        try:
+            vocabulary.accepted_classes(category)
+        except EvaluateError as error:
+            unknown[category] = str(error)
+    return unknown
 
 
 class _Judge:

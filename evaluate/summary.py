@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,15 +30,12 @@ class Summary:
 
     Attributes
     ----------
-    answers : tuple of Answer
-        All verdicts, also those without an answer or a truth.
     no_answer, unscorable : int
         Verdicts that are neither right nor wrong, hence in no share.
     """
 
     observer: Observer
     task: str
-    answers: tuple[Answer, ...]
     top1: Share
     top5: Share
     by_ev_offset: tuple[OffsetShare, ...]
@@ -56,7 +54,6 @@ def summarize(observer: Observer, answers: list[Answer]) -> Summary:
     return Summary(
         observer=observer,
         task=CLASSIFICATION,
-        answers=tuple(answers),
         top1=_share(judged, 1),
         top5=_share(judged, 5),
         by_ev_offset=tuple(
@@ -73,16 +70,19 @@ def summarize(observer: Observer, answers: list[Answer]) -> Summary:
     )
 
 
-def summarize_all(catalog: Catalog) -> list[Summary]:
-    """A summary of each observer that has verdicts, in the order they came."""
-    found = []
+def answers_by_observer(catalog: Catalog) -> Iterator[tuple[Observer, list[Answer]]]:
+    """Scored answers of one observer after another: one's are in memory at a time."""
     for observer in list_observers(catalog):
         if observer.id is None:
             raise ValueError(f"observer {observer.name} comes from no catalog")
         answers = list(list_answers(catalog, observer.id, PAPER, CLASSIFICATION))
         if answers:
-            found.append(summarize(observer, answers))
-    return found
+            yield observer, answers
+
+
+def summarize_all(catalog: Catalog) -> list[Summary]:
+    """A summary of each observer that has verdicts, in the order they came."""
+    return [summarize(observer, answers) for observer, answers in answers_by_observer(catalog)]
 
 
 def metrics_json(summary: Summary) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Row, delete, select
+from sqlalchemy import Row, delete, func, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
@@ -94,6 +94,23 @@ def list_frames(
     with catalog.read() as connection:
         for row in connection.execute(query).yield_per(1000):
             yield _frame(row)
+
+
+def count_outcomes(catalog: Catalog) -> list[tuple[str, Exposure, Outcome, int]]:
+    """(lighting, triplet, outcome, scenes) over all manual frames."""
+    triplet = (frames.c.shutter_s, frames.c.iso, frames.c.f_number)
+    query = (
+        select(lightings.c.name, *triplet, frames.c.outcome, func.count())
+        .select_from(frames)
+        .join(lightings, frames.c.lighting_id == lightings.c.id)
+        .where(frames.c.kind == "manual")
+        .group_by(lightings.c.name, *triplet, frames.c.outcome)
+    )
+    with catalog.read() as connection:
+        return [
+            (lighting, Exposure(shutter_s, iso, f_number), Outcome(outcome), number)
+            for lighting, shutter_s, iso, f_number, outcome, number in connection.execute(query)
+        ]
 
 
 def load_histogram(catalog: Catalog, frame_id: int) -> bytes | None:

@@ -14,7 +14,7 @@ from evaluate.errors import EvaluateError
 from evaluate.images import read_image
 from evaluate.inference import ask
 from evaluate.scoring import score_catalog
-from evaluate.summary import summarize_all
+from evaluate.summary import answers_by_observer, summarize
 from evaluate.timm_classifier import TimmClassifier, choose_device, rename_lite_keys
 from evaluate.vocabulary import load_vocabulary
 from evaluate.zoo import checked_weights, find_model
@@ -93,13 +93,14 @@ def test_counts_on_the_snap_photographs(snap, model):
     done = list(ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=8))[-1]
     assert (done.asked, done.responses, done.failed) == (20, 20, 0)
     score_catalog(snap.catalog, load_vocabulary())
-    (summary,) = summarize_all(snap.catalog)
-    places = {answer.scene: answer.parsed["place"] for answer in summary.answers}
+    ((observer, answers),) = answers_by_observer(snap.catalog)
+    summary = summarize(observer, answers)
+    places = {answer.scene: answer.parsed["place"] for answer in answers}
     assert sum(place == 1 for place in places.values()) == 14
     assert sum(place is not None for place in places.values()) == 18
     assert (summary.top1.value, summary.top5.value) == (0.7, 0.9)
     # what it takes them for: an iPod, a bow tie, a wallet
-    mistaken = {a.scene: a.parsed["name"] for a in summary.answers if not a.soft}
+    mistaken = {a.scene: a.parsed["name"] for a in answers if not a.soft}
     assert mistaken["50_phone"] == "iPod"
     assert mistaken["82_tie"] == "bow tie"
     assert mistaken["6_comic_book"] == "wallet"
