@@ -21,15 +21,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
 
-from rig.errors import AskOperator, Reconnect, Retry, RigError
+from rig.errors import Reconnect, Retry, RigError
 from rig.gphoto_errors import Busy
-from rig.gphoto_names import LET_GO, PRESS_WITHOUT_FOCUS, complete_port, pick
-from rig.gphoto_session import Event, EventKind, Session, Setting
+from rig.gphoto_names import LET_GO, PRESS_WITHOUT_FOCUS, complete_port
+from rig.gphoto_session import Event, EventKind, Session
+from rig.gphoto_settings import BodySettings, needed
 from rig.protocols import CameraInfo, OfferedSettings, Picture
-from schemas.exposure import Exposure, spell_f_number, spell_shutter
+from schemas.exposure import Exposure
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +47,6 @@ _MOST_EVENTS = 200
 _READY_S = 8.0
 
 _RAM = "Internal RAM"
-_MANUAL = "Manual"
 
 
 class GphotoCamera:
@@ -79,10 +79,10 @@ class GphotoCamera:
         self._now_s = now_s
         self._sleep = sleep
         self._open: Session | None = None
-        self._found: dict[str, str] = {}  # as it was before us; outlives a dead session
-        self._told: dict[str, str] = {}  # what the body accepted in this session
+        self._settings = BodySettings()
         self._undeleted: list[Event] = []  # ours on the card; outlives a dead session, too
-        self._release: tuple[str, str] | None = None
+        self._press: str | None = None  # how to fire without autofocus, if that works
+        self._let_go: str | None = None
 
     def open(self) -> CameraInfo:
         """Take the body. Afterwards: one session, JPEG only, no leftover picture in the buffer."""
@@ -103,30 +103,15 @@ class GphotoCamera:
     def offered(self) -> OfferedSettings:
         """What the body offers now; ``bulb`` and ``auto`` are left out where it lists them."""
         self._drain()  # a new lens or zoom tells its choices by an event
-        lists = [self._setting(name).choices for name in ("shutterspeed", "iso", "aperture")]
-        shutter, iso, f_number = (tuple(filter(_is_value, names)) for names in lists)
-        return OfferedSettings(shutter=shutter, iso=iso, f_number=f_number)
+        return self._settings.offered(self._session)
 
     def apply(self, exposure: Exposure) -> None:
         """Command a triplet. Afterwards the body has been told all three; the Exif is the proof."""
-        wanted: dict[str, Callable[[tuple[str, ...]], str]] = {
-            "shutterspeed": lambda offered: spell_shutter(exposure.shutter_s, offered),
-            "iso": lambda offered: _listed(str(exposure.iso), offered),
-            "aperture": lambda offered: spell_f_number(exposure.f_number, offered),
-        }
-        for name, spell in wanted.items():
-            setting = self._setting(name)
-            try:
-                value = spell(tuple(filter(_is_value, setting.choices)) or ("",))
-            except ValueError as error:
-                self.forget()
-                raise self._not_offered(setting, exposure) from error
-            if self._told.get(name) != value:
-                self._tell(setting, value)
+        self._settings.apply(self._session, exposure)
 
     def forget(self) -> None:
         """Doubt what the body holds. Afterwards the next `apply` sends all three settings."""
-        self._told.clear()
+        self._settings.forget()
 
     def shoot(self, timeout_s: float) -> Picture:
         """Expose once and download. Afterwards the camera holds no picture of this session."""
@@ -149,19 +134,7 @@ class GphotoCamera:
         session, self._open = self._open, None
         if session is None:
             return
-        self.forget()
-        for name, value in reversed(self._found.copy().items()):
-            if session.dead:
-                _log.warning("the camera is gone; its settings are put back when it returns")
-                break  # what was found is kept for the next session of this object
-            try:
-                setting = session.setting(name)
-                if setting is not None and setting.value != value:
-                    setting.set(value)
-            except RigError as error:
-                _log.warning("%s was %r and could not be put back: %s", name, value, error)
-            if not session.dead:
-                del self._found[name]
+        self._settings.restore(session)
         session.exit()
 
     @property
@@ -176,17 +149,13 @@ class GphotoCamera:
         self._drain(keep_card=True)
         for picture in self._undeleted.copy():
             self._discard(picture)
-        self._change("capturetarget", self._target, required=True)
-        self._change("imageformat", self._image_format, required=True)
-        self._change("imageformatsd", self._image_format)
-        self._change("drivemode", "Single")
-        self._change("reviewtime", "None")
+        self._settings.prepare(self._session, self._target, self._image_format)
         self._drain(keep_card=True)
         release = self._session.setting("eosremoterelease")
         offered = release.choices if release else ()
-        let_go = next((name for name in LET_GO if name in offered), None)
-        press = PRESS_WITHOUT_FOCUS if PRESS_WITHOUT_FOCUS in offered else None
-        self._release = (press, let_go) if press and let_go else None
+        self._let_go = next((name for name in LET_GO if name in offered), None)
+        can_press = self._let_go and PRESS_WITHOUT_FOCUS in offered
+        self._press = PRESS_WITHOUT_FOCUS if can_press else None
 
     def _when_ready(self, step: Callable[[], None]) -> None:
         """Run `step`, again and again while the body is busy, for `_READY_S` at most."""
@@ -214,83 +183,29 @@ class GphotoCamera:
             simulated=any("virtual" in text.lower() for text in (firmware, *serials)),
         )
 
-    # ---- settings
-
-    def _setting(self, name: str) -> Setting:
-        setting = self._session.setting(name)
-        if setting is None:
-            raise AskOperator(
-                f"This camera has no setting {name!r}: it cannot be driven by this rig.",
-                "Use a Canon EOS body with remote control, in tethered mode.",
-            )
-        return setting
-
-    def _change(self, name: str, wanted: str, *, required: bool = False) -> None:
-        """Set `name` for this session and remember what was found."""
-        setting = self._setting(name) if required else self._session.setting(name)
-        if setting is None:
-            return
-        value = pick(wanted, setting.choices)
-        if value is None:
-            if required:
-                raise AskOperator(
-                    f"The camera offers no {name} {wanted!r}, only {', '.join(setting.choices)}.",
-                    "Choose one of these under [camera] in rig.toml.",
-                )
-            return
-        if value != setting.value or name == "capturetarget":
-            self._found.setdefault(name, setting.value)
-            setting.set(value)
-
-    def _tell(self, setting: Setting, value: str) -> None:
-        self._found.setdefault(setting.name, setting.value)
-        try:
-            setting.set(value)
-        except Retry as error:
-            self.forget()
-            fresh = self._setting(setting.name)
-            if value not in fresh.choices:  # the dial was turned in between
-                raise self._not_offered(fresh, value) from error
-            raise
-        except RigError:
-            self.forget()
-            raise
-        self._told[setting.name] = value
-
-    def _not_offered(self, setting: Setting, wanted: object) -> AskOperator:
-        mode = self._session.value("autoexposuremode")
-        if mode != _MANUAL:
-            return AskOperator(
-                f"The camera offers no {setting.name} for {wanted}: its dial is on {mode or '?'}.",
-                "Turn the mode dial to M, then resume.",
-            )
-        return AskOperator(
-            f"The camera offers no {setting.name} for {wanted}, only {_abbreviate(setting.choices)}"
-            ".",
-            "Check lens and zoom, or take the setting out of the plan, then resume.",
-        )
-
     # ---- firing
 
     def _fire(self) -> None:
-        if self._release is None:
-            self._session.trigger()
-            return
-        press, let_go = self._release
+        """Press the button and let go of it, whether or not pressing succeeded."""
         try:
-            self._setting("eosremoterelease").set(press)
+            if self._press is None:
+                self._session.trigger()  # lets go by itself, unless it fails halfway
+                return
+            needed(self._session, "eosremoterelease").set(self._press)
         except Retry as error:
-            self._let_go(let_go)
-            if not isinstance(error, Busy):
+            self._take_finger_off()
+            if self._press is not None and not isinstance(error, Busy):
                 _log.warning("the release without autofocus failed, using the usual one: %s", error)
-                self._release = None
+                self._press = None
             raise
-        self._let_go(let_go)
+        self._take_finger_off()
 
-    def _let_go(self, name: str) -> None:
-        """Take the finger off the button: a pressed one keeps the body busy for ever."""
+    def _take_finger_off(self) -> None:
+        """Let go of the button: a pressed one keeps the body busy for ever."""
+        if self._let_go is None:
+            return
         try:
-            self._setting("eosremoterelease").set(name)
+            needed(self._session, "eosremoterelease").set(self._let_go)
         except Retry as error:
             _log.warning("the shutter button may still be pressed: %s", error)
 
@@ -306,7 +221,7 @@ class GphotoCamera:
                 self._discard(event)
             waited_s = self._now_s() - since_s
             if waited_s >= timeout_s:
-                self._release = None
+                self._press = None
                 raise Retry(
                     f"No picture arrived within {timeout_s:.1f} s.",
                     "Check that the lens is on MF and the camera is not showing an error.",
@@ -371,19 +286,5 @@ class GphotoCamera:
             self._undeleted.remove(picture)
 
 
-def _is_value(choice: str) -> bool:
-    return choice[:1].isdigit()  # not "bulb", "auto", "implicit auto", "Auto"
-
-
 def _is_jpeg(picture: Event) -> bool:
     return picture.name.lower().endswith((".jpg", ".jpeg"))
-
-
-def _listed(value: str, offered: Iterable[str]) -> str:
-    if value not in offered:
-        raise ValueError(value)
-    return value
-
-
-def _abbreviate(choices: tuple[str, ...]) -> str:
-    return ", ".join(choices) if len(choices) < 9 else f"{choices[0]} … {choices[-1]}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from rig.bench import camera_of
 from rig.config import CameraConfig
-from rig.errors import AskOperator, Reconnect
+from rig.errors import AskOperator, Reconnect, Retry
 from rig.protocols import Camera
 from schemas.exposure import Exposure, parse_f_number, parse_shutter_s, spell_shutter
 from schemas.jpeg import check_complete, read_exif
@@ -40,6 +41,11 @@ def assert_exif_is(data: bytes, exposure: Exposure) -> None:
     assert abs(math.log2(exif.shutter_s / exposure.shutter_s)) < 1 / 8
     assert abs(2 * math.log2(exif.f_number / exposure.f_number)) < 1 / 8
     assert exif.iso == exposure.iso
+
+
+def _take(camera: Camera, exposure: Exposure, timeout_s: float) -> None:
+    camera.apply(exposure)
+    camera.shoot(timeout_s)
 
 
 class TestCamera:
@@ -145,6 +151,13 @@ class TestCameraOnTheWire:
         finally:
             camera.close()
 
+    def test_the_end_of_a_session_leaves_standard_input_alone(self, room):
+        before = os.fstat(0)
+        camera = camera_of(CameraConfig(port=room.camera))
+        camera.open()
+        camera.close()
+        assert os.path.samestat(os.fstat(0), before)
+
     def test_pictures_come_whole_from_the_memory_card_too(self, room):
         camera = camera_of(CameraConfig(port=room.camera, target="Memory card"))
         try:
@@ -156,6 +169,38 @@ class TestCameraOnTheWire:
             assert room.state()["card"] == before["card"]
         finally:
             camera.close()
+
+    @pytest.mark.parametrize(
+        ("fault", "kind"),
+        [
+            ("busy_on_set", Retry),
+            ("busy_on_release", Retry),
+            ("no_object", Retry),
+            ("leftover_in_buffer", Retry),
+            ("connection_drop", Reconnect),
+        ],
+    )
+    @pytest.mark.parametrize("target", ["Internal RAM", "Memory card"])
+    def test_a_fault_is_an_error_of_ours_and_the_next_try_succeeds(
+        self, scene, fault, kind, target
+    ):
+        with darkroom(scene, timescale=0) as room:
+            camera = camera_of(CameraConfig(port=room.camera, target=target))
+            camera.open()
+            camera.apply(TRIPLETS[0])
+            camera.shoot(TIMEOUT_S)
+            room.post("/faults", [{"name": fault, "at": 1, "times": 1}])
+            with pytest.raises(kind) as caught:
+                _take(camera, TRIPLETS[2], 1.0)
+            assert caught.value.action
+            if kind is Reconnect:
+                camera.close()
+                camera.open()
+            camera.apply(TRIPLETS[2])
+            assert_exif_is(camera.shoot(TIMEOUT_S).data, TRIPLETS[2])
+            camera.close()
+            state = room.state()
+            assert (state["buffer"], state["card"]) == ([], [])
 
     def test_a_silent_and_then_a_vanished_body_is_reconnect_and_the_next_one_is_taken(self, scene):
         with darkroom(scene, timescale=0) as room:

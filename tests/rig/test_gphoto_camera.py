@@ -371,6 +371,16 @@ def test_a_failed_release_lets_go_of_the_button(camera, body, error, usual):
     assert bool(body.did("trigger")) is usual
 
 
+def test_a_failed_trigger_lets_go_of_the_button_too(camera, body):
+    body.choices["eosremoterelease"] = ("None", "Press Full", "Release Full")
+    camera.open()
+    body.log.clear()
+    body.errors["trigger"].append(Busy("busy"))
+    with pytest.raises(Busy):
+        camera.shoot(5)
+    assert body.log == [("set", "eosremoterelease", "Release Full")]
+
+
 def test_a_body_that_never_stops_talking_is_a_retry(camera, body, clock):
     camera.open()
 
