@@ -22,6 +22,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+import time
 from enum import Enum
 from typing import Any
 
@@ -48,6 +49,8 @@ FIRMWARE = "3-1.1.0-virtual"
 SERIAL = "VIRTUAL00001"
 _FIRST_SHUTTER_COUNT = 23229
 _CARD_SHOTS = 8277
+#: How long a GetEvent waits for a picture whose exposure is over.
+_PATIENCE_S = 0.2
 
 
 class BodyState(Enum):
@@ -93,6 +96,7 @@ class CanonBody:
         self._settings = Settings(SERIAL, _FIRST_SHUTTER_COUNT, tables.KIT_LENS, focal_mm=35)
         self._events = EventQueue(self._settings)
         self._lock = threading.RLock()
+        self._finished = threading.Condition(self._lock)
         self._state = BodyState.IDLE
         self._host_has_space = False
         self._pictures = 0
@@ -163,8 +167,15 @@ class CanonBody:
                 self._events.file(file)
 
     def take_events(self) -> bytes:
-        """Everything that happened since the last call, as a GetEvent reply."""
-        with self._lock:
+        """Everything that happened since the last call, as a GetEvent reply.
+
+        A picture that is being written is waited for a moment: told that there is nothing yet,
+        libgphoto2 sleeps for 50 ms at least before it asks again.
+        """
+        with self._finished:
+            shot = self._shot
+            if self._state in _BUSY and shot is not None and shot.due_s <= time.monotonic():
+                self._finished.wait_for(lambda: self._state not in _BUSY, _PATIENCE_S)
             return self._events.take()
 
     def tell(self, prop: int) -> bool:
@@ -248,9 +259,12 @@ class CanonBody:
         if destination == Destination.CARD and self.card_free_shots <= 0:
             return Response.STORE_FULL
         self._pictures += 1
+        exposure = settings.exposure(self._light.lux)
         self._shot = Shot(
             self._pictures,
-            settings.exposure(self._light.lux),
+            exposure,
+            self._film.next(exposure),
+            time.monotonic() + self._shutter.open_s(exposure),
             destination,
             settings.mode,
             settings.image_format,
@@ -281,10 +295,13 @@ class CanonBody:
         except Exception:
             _log.exception("picture %d was lost", shot.picture)
             self._journal.add("error", picture=shot.picture)
-        finally:
-            with self._lock:
-                self._state = BodyState.IDLE
-                self._events.busy(False)
+            self._become_idle()
+
+    def _become_idle(self) -> None:
+        with self._finished:
+            self._state = BodyState.IDLE
+            self._events.busy(False)
+            self._finished.notify_all()
 
     def _shutter_closed(self) -> int:
         with self._lock:
@@ -330,6 +347,7 @@ class CanonBody:
                 self._events.file(file)
             self._events.values([Prop.SHUTTER_COUNTER])
             self._update_available_shots()
+            self._become_idle()  # at the same moment: who has the picture may go on
 
     # ---
 

@@ -30,12 +30,18 @@ class Shot:
     ----------
     picture : int
         Number of the exposure since the dark room started.
+    nth : int
+        How often these settings were exposed before in this session.
+    due_s : float
+        Monotonic clock when the shutter is expected to close (a bulb exposure: any time).
     released : threading.Event
         Set when the button is let go: the end of a bulb exposure.
     """
 
     picture: int
     exposure: Exposure
+    nth: int
+    due_s: float
     destination: Destination
     mode: Mode
     image_format: ImageFormat
@@ -69,6 +75,10 @@ class Shutter:
         self._film, self._light, self._clock = film, light, clock
         self._serial, self._timescale = serial, timescale
 
+    def open_s(self, exposure: Exposure) -> float:
+        """Seconds that the shutter stays open: the true stop, scaled."""
+        return self._timescale * true_shutter_s(exposure.shutter_s)
+
     def expose(self, shot: Shot, closed: Callable[[], int]) -> Taken:
         """Expose and develop; blocks for the scaled exposure time.
 
@@ -82,14 +92,14 @@ class Shutter:
             ended_s = time.monotonic()
             exposure = Exposure(ended_s - started_s, exposure.iso, exposure.f_number)
         else:
-            self._film.prepare(exposure, self._light.at(started_s))
-            ended_s = started_s + self._timescale * true_shutter_s(exposure.shutter_s)
+            self._film.prepare(exposure, self._light.at(started_s), shot.nth)
+            ended_s = started_s + self.open_s(exposure)
             time.sleep(max(0.0, ended_s - time.monotonic()))
         number = closed()
         self._clock.exposed(exposure.shutter_s)
         light = self._light.span(started_s, ended_s)
         scene = self._film.scene
-        developed = self._film.expose(exposure, light.mean_lux)
+        developed = self._film.expose(exposure, light.mean_lux, shot.nth)
         inscription = Inscription(
             taken_at,
             number,
@@ -125,5 +135,5 @@ class Shutter:
 
     def by_another(self, inscription: Inscription) -> bytes:
         """A picture that is not of this series: other settings, now."""
-        developed = self._film.expose(_STRANGERS, self._light.lux)
+        developed = self._film.expose(_STRANGERS, self._light.lux, 0)
         return self._film.write(developed, _STRANGERS, inscription)

@@ -53,6 +53,8 @@ class Film:
         self._exposed: Counter[Exposure] = Counter()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="render")
         self._ahead: tuple[_Inputs, Future[Developed]] | None = None
+        # The sensor makes its noise field with the first frame: now, before anybody waits.
+        self.prepare(Exposure(1 / 60, 100, 8.0), 1000.0)
 
     @property
     def scene(self) -> Scene:
@@ -70,20 +72,29 @@ class Film:
         with self._lock:
             self._exposed.clear()
 
-    def prepare(self, exposure: Exposure, lux: float) -> None:
-        """Start rendering in the background what an exposure now would give."""
+    def next(self, exposure: Exposure) -> int:
+        """How often these settings were exposed before in this session; counts this one.
+
+        Called when the release is pressed: an exposure that a vanished client started is then
+        not counted in the session that follows.
+        """
         with self._lock:
-            inputs = self._inputs(exposure, lux)
+            self._exposed[exposure] += 1
+            return self._exposed[exposure] - 1
+
+    def prepare(self, exposure: Exposure, lux: float, nth: int | None = None) -> None:
+        """Start rendering in the background; `nth` None: the exposure that comes next."""
+        with self._lock:
+            count = self._exposed[exposure] if nth is None else nth
+            inputs = _Inputs(self._scene, self._scene.digest, exposure, lux, count)
             if self._ahead is None or self._ahead[0] != inputs:
                 self._ahead = (inputs, self._pool.submit(self._develop, inputs))
 
-    def expose(self, exposure: Exposure, lux: float) -> Developed:
-        """Render one exposure of marked settings under a mean illuminance, and count it."""
+    def expose(self, exposure: Exposure, lux: float, nth: int) -> Developed:
+        """Render one exposure of marked settings under a mean illuminance."""
         with self._lock:
-            inputs = self._inputs(exposure, lux)
-            ahead = self._ahead
-            self._ahead = None
-            self._exposed[exposure] += 1
+            inputs = _Inputs(self._scene, self._scene.digest, exposure, lux, nth)
+            ahead, self._ahead = self._ahead, None
         if ahead is not None and ahead[0] == inputs:
             return ahead[1].result()
         return self._develop(inputs)
@@ -106,9 +117,6 @@ class Film:
     def close(self) -> None:
         """Stop the renderer."""
         self._pool.shutdown(cancel_futures=True)
-
-    def _inputs(self, exposure: Exposure, lux: float) -> _Inputs:
-        return _Inputs(self._scene, self._scene.digest, exposure, lux, self._exposed[exposure])
 
     def _develop(self, inputs: _Inputs) -> Developed:
         return self._sensor.develop(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 
+import gphoto2 as gp
 import pytest
 
 pytestmark = [
@@ -16,9 +18,15 @@ pytestmark = [
 
 @pytest.fixture
 def gphoto2(room, tmp_path):
+    # Importing the wheel points these at its own drivers: the peer would be no other version.
+    wheel = {"CAMLIBS", "IOLIBS", "LD_LIBRARY_PATH"}
+    environment = {k: v for k, v in os.environ.items() if k not in wheel}
+
     def run(*arguments: str) -> str:
         command = ["gphoto2", "--port", room.camera, "--camera", "PTP/IP Camera", *arguments]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -40,8 +48,10 @@ def choices(listing: str, setting: str) -> list[str]:
     return [line.split(" ", 2)[2] for line in part.splitlines() if line.startswith("Choice:")]
 
 
-def test_summary_names_a_canon(gphoto2):
+def test_summary_names_a_canon_to_another_libgphoto2(gphoto2):
     assert "Canon EOS Rebel T7" in gphoto2("--summary")
+    wheel = gp.gp_library_version(gp.GP_VERSION_SHORT)[0]
+    assert f"libgphoto2         {wheel}" not in gphoto2("--version")
 
 
 def test_list_all_config_reads_as_a_real_dump(room, gphoto2, snaprig_data):

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import pytest
+
+from hardware_mocks.faults import REGISTRY, FaultScript, Scripted, UnknownFaultError, load_script
+from hardware_mocks.occasions import Fetch, Release, ShutterOpens
+from schemas.exposure import Exposure
+
+
+class Bulb:
+    lux = 1000.0
+
+    def set(self, lux: float) -> None:
+        self.lux = lux
+
+
+class Room:
+    light = Bulb()
+    meter = None
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ({"name": "gremlin", "at": 1}, "known: .*corrupt_jpeg"),
+        ({"name": "lux_step", "lux": 3}, "at must be"),
+        ({"name": "lux_step", "at": 0, "lux": 3}, "at must be"),
+        ({"name": "lux_step", "at": True, "lux": 3}, "at must be"),
+        ({"name": "lux_step", "at": 1}, "needs lux"),
+        ({"name": "lux_step", "at": 1, "lux": "bright"}, "lux must be a float"),
+        ({"name": "no_object", "at": 1, "lux": 3}, "no_object has no lux"),
+    ],
+)
+def test_bad_entries_are_explained(entry, says):
+    with pytest.raises(UnknownFaultError, match=says):
+        Scripted.parse(entry)
+
+
+def test_script_is_toml(tmp_path):
+    path = tmp_path / "faults.toml"
+    path.write_text('[[fault]]\nname = "truncated_jpeg"\nat = 5\ntimes = 2\nkeep = 0.5\n')
+    (scripted,) = load_script(path)
+    assert scripted.to_json() == {
+        "name": "truncated_jpeg",
+        "at": 5,
+        "times": 2,
+        "left": 2,
+        "keep": 0.5,
+    }
+
+
+@pytest.mark.parametrize("text", ["[[fault]\n", "[[faults]]\n", "fault = 3\n"])
+def test_bad_files_are_refused(tmp_path, text):
+    path = tmp_path / "faults.toml"
+    path.write_text(text)
+    with pytest.raises(UnknownFaultError):
+        load_script(path)
+
+
+def test_fault_waits_for_its_picture_and_its_occasion_and_strikes_so_often():
+    struck = []
+    entry = Scripted.parse({"name": "busy_on_release", "at": 3, "times": 2})
+    script = FaultScript(Room(), [entry], lambda name, picture: struck.append((name, picture)))
+    for picture in (1, 2):
+        assert script.meet(Release(picture)) == []
+    assert script.meet(Fetch(3)) == []
+    for _ in range(2):
+        release = Release(3)
+        assert script.meet(release) == ["busy_on_release"]
+        assert release.refusal == 0x2019
+    assert script.meet(Release(3)) == []
+    assert struck == [("busy_on_release", 3)] * 2
+    assert script.pending() == []
+
+
+def test_added_fault_strikes_too():
+    room = Room()
+    script = FaultScript(room, [], lambda _name, _picture: None)
+    script.add([Scripted.parse({"name": "lux_step", "at": 1, "lux": 7})])
+    assert script.meet(ShutterOpens(4, Exposure(1, 100, 8))) == ["lux_step"]
+    assert room.light.lux == 7
+
+
+def test_each_fault_is_described_in_one_line():
+    for fault in REGISTRY.values():
+        assert 20 < len(fault.description) < 120, fault.name
+        assert fault.report
