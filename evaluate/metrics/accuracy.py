@@ -66,8 +66,10 @@ def wilson(hits: int, n: int, z: float = Z_95) -> tuple[float, float]:
     center = share + z**2 / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     scale = 1 + z**2 / n
-    # at 0 and at n hits an end is the share itself, which rounding would miss
-    return min(share, (center - half) / scale), max(share, (center + half) / scale)
+    # at 0 and at n hits an end is 0 or 1, which rounding would miss by an ulp
+    low = 0.0 if hits == 0 else (center - half) / scale
+    high = 1.0 if hits == n else (center + half) / scale
+    return low, high
 
 
 def scene_bootstrap(

@@ -6,7 +6,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
@@ -32,6 +32,8 @@ def test_wilson_equals_scipy(case):
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60))
+@example([False] * 3)
+@example([True] * 7)
 def test_interval_holds_the_share_and_has_a_width(hits):
     share = accuracy(hits, ["one"] * len(hits))
     assert 0 <= share.low <= share.value <= share.high <= 1
