@@ -21,6 +21,8 @@ def gphoto2(room, tmp_path):
     # Importing the wheel points these at its own drivers: the peer would be no other version.
     wheel = {"CAMLIBS", "IOLIBS", "LD_LIBRARY_PATH"}
     environment = {k: v for k, v in os.environ.items() if k not in wheel}
+    # Older versions keep the last capture target in ~/.gphoto, newer ones in XDG_CONFIG_HOME.
+    environment |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
 
     def run(*arguments: str) -> str:
         command = ["gphoto2", "--port", room.camera, "--camera", "PTP/IP Camera", *arguments]
