@@ -38,7 +38,6 @@ def shown(title: str, clock: Callable[[], float] = time.monotonic) -> Iterator[W
         MofNCompleteColumn(),
         TextColumn("{task.fields[detail]}"),
     )
-    # Refreshed by hand from one thread: rich's own thread would compete with the camera's.
     with Progress(*columns, console=console, refresh_per_second=4) as bar:
         task = bar.add_task("sweep", total=None, what=title, detail="")
 
