@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import threading
 import time
 from enum import Enum
@@ -264,7 +265,7 @@ class CanonBody:
             self._pictures,
             exposure,
             self._film.next(exposure),
-            time.monotonic() + self._shutter.open_s(exposure),
+            math.inf if settings.is_bulb else time.monotonic() + self._shutter.open_s(exposure),
             destination,
             settings.mode,
             settings.image_format,

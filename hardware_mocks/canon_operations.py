@@ -6,21 +6,24 @@ of the table, so that host and body never disagree on what is supported.
 
 from __future__ import annotations
 
+import logging
+import struct
 from collections.abc import Callable
 from enum import IntEnum
 
 from hardware_mocks import ptp
-from hardware_mocks.canon_body import FIRMWARE, MODEL, CanonBody
+from hardware_mocks.canon_body import FIRMWARE, MODEL, SERIAL, CanonBody
 from hardware_mocks.canon_store import DCIM, FOLDER, FOLDER_INFOS, STORAGE, StoredFile
 from hardware_mocks.journal import Journal
 from hardware_mocks.occasions import Fetch
 from hardware_mocks.ptp import Response, array32, u16, u32
 from hardware_mocks.ptpip import Command, Dropped, Reply
 
+_log = logging.getLogger(__name__)
+
 Handler = Callable[[CanonBody, Command], Reply]
 
 _CANON_EXTENSION = 0x0000000B
-_DEVICE_SERIAL = "0000000000000000000056495254554a"
 _CARD_BYTES = 64_000_000_000
 _BYTES_A_SHOT = 7_000_000
 _WHOLE_CARD = 0xFFFFFFFF
@@ -61,13 +64,14 @@ class Op(IntEnum):
     EOS_REQUEST_PROPERTY = 0x9127
     EOS_RELEASE_ON = 0x9128
     EOS_RELEASE_OFF = 0x9129
+    EOS_LIVE_VIEW = 0x9153
 
 
 #: Accepted without effect here: UI lock, keep awake, null packets, viewfinder zoom, AF drive and
 #: cancel, OLC groups.
 _ACKNOWLEDGED = (
     *(0x9113, 0x911B, 0x911C, 0x911D, 0x9130, 0x913D),
-    *(0x9153, 0x9154, 0x9155, 0x9158, 0x9159, 0x9160),
+    *(0x9154, 0x9155, 0x9158, 0x9159, 0x9160),
 )
 
 
@@ -90,7 +94,7 @@ def _device_info(_body: CanonBody, _command: Command) -> Reply:
         manufacturer="Canon Inc.",
         model=MODEL,
         version=FIRMWARE,
-        serial=_DEVICE_SERIAL,
+        serial=SERIAL.rjust(32, "0"),
     )
     return _ok(info.encode())
 
@@ -256,6 +260,11 @@ def _release_off(body: CanonBody, command: Command) -> Reply:
     return _ok()
 
 
+def _live_view(_body: CanonBody, _command: Command) -> Reply:
+    """There is no live view: the mirror never comes up, and no picture is ever ready."""
+    return _refused(Response.DEVICE_BUSY)
+
+
 def _acknowledge(_body: CanonBody, _command: Command) -> Reply:
     return _ok()
 
@@ -294,6 +303,7 @@ OPERATIONS: dict[int, Handler] = {
     Op.EOS_REQUEST_PROPERTY: _request_property,
     Op.EOS_RELEASE_ON: _release_on,
     Op.EOS_RELEASE_OFF: _release_off,
+    Op.EOS_LIVE_VIEW: _live_view,
 }
 
 
@@ -313,7 +323,11 @@ class CanonResponder:
         handler = OPERATIONS.get(command.opcode)
         if handler is None:
             return _refused(Response.OPERATION_NOT_SUPPORTED)
-        return handler(self._body, command)
+        try:
+            return handler(self._body, command)
+        except (ValueError, struct.error):
+            _log.exception("operation %04x failed", command.opcode)
+            return _refused(Response.GENERAL_ERROR)
 
     def disconnected(self) -> None:
         """The client is gone."""

@@ -226,6 +226,10 @@ READ_ONLY = frozenset(
         Prop.LENS_NAME,
     }
 )
+#: Values of any length.
+TEXTS = frozenset(
+    {Prop.OWNER, Prop.ARTIST, Prop.COPYRIGHT, Prop.FORMAT, Prop.FORMAT_SD, Prop.CUSTOM_FUNCTIONS}
+)
 #: Announced only when the host asks with RequestDevicePropValue.
 ON_REQUEST = frozenset({Prop.OWNER, Prop.ARTIST, Prop.COPYRIGHT, Prop.SERIAL})
 

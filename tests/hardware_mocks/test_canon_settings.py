@@ -116,6 +116,7 @@ def test_zoom_changes_the_apertures(settings):
         (0xD1FF, u32(3), Response.PROPERTY_NOT_SUPPORTED),
         (Prop.FORMAT, tables.FORMATS[0].encode(), None),
         (Prop.FORMAT, u32(1), Response.INVALID_VALUE),
+        (Prop.UTC_TIME, b"abc", Response.INVALID_VALUE),
         (Prop.ARTIST, b"someone\0", None),
     ],
 )

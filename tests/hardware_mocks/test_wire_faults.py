@@ -47,7 +47,7 @@ def struck(room) -> list[str]:
 
 
 def test_set_ignored_answers_ok_and_keeps_the_old_value(faulty):
-    room, session = faulty("set_ignored", prop="d103")
+    room, session = faulty("set_ignored", setting="iso")
     session.capture()
     session.set(shutterspeed="1/60", iso="800")
     assert session.get("iso") == "800", "libgphoto2 believes its own cache"
