@@ -33,13 +33,13 @@ def shown(title: str, clock: Callable[[], float] = time.monotonic) -> Iterator[W
         yield Lines(title, lambda text: click.echo(text, err=True), clock)
         return
     columns = (
-        TextColumn("{task.fields[what]}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=20),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[detail]}"),
+        # Three short lines: 80 columns hold them beside the bar.
+        TextColumn("{task.fields[what]}\n{task.fields[outcomes]}\n{task.fields[pace]}"),
     )
     with Progress(*columns, console=console, refresh_per_second=4) as bar:
-        task = bar.add_task("sweep", total=None, what=title, detail="")
+        task = bar.add_task("sweep", total=None, what=title, outcomes="", pace="")
 
         def show(snapshot: Snapshot) -> None:
             if snapshot.message:
@@ -50,7 +50,8 @@ def shown(title: str, clock: Callable[[], float] = time.monotonic) -> Iterator[W
                 total=snapshot.planned,
                 completed=snapshot.finished,
                 what=what if snapshot.state is RunState.RUNNING else f"{title}: {snapshot.state}",
-                detail=details(snapshot),
+                outcomes=outcomes(snapshot),
+                pace=pace(snapshot),
             )
 
         yield show
@@ -75,20 +76,30 @@ class Lines:
             return
         self._last = (snapshot.state, now_s)
         self._say(
-            f"{self._title}: {snapshot.state}, {snapshot.finished} of {snapshot.planned} shots, "
-            f"{details(snapshot)}".rstrip(", ")
+            ", ".join(
+                part
+                for part in (
+                    f"{self._title}: {snapshot.state}",
+                    f"{snapshot.finished} of {snapshot.planned} shots",
+                    outcomes(snapshot),
+                    pace(snapshot),
+                )
+                if part
+            )
         )
 
 
-def details(snapshot: Snapshot) -> str:
-    """Outcome counts, light, rate and time left, as far as they are known."""
-    parts = [f"{_SHORT[o]} {snapshot.counts[o]}" for o in Outcome if snapshot.counts.get(o)]
-    if snapshot.lux is not None:
-        parts.append(f"{snapshot.lux:.4g} lux")
+def outcomes(snapshot: Snapshot) -> str:
+    """How many shots became what; empty before the first."""
+    counts = snapshot.counts
+    return ", ".join(f"{_SHORT[o]} {counts[o]}" for o in Outcome if counts.get(o))
+
+
+def pace(snapshot: Snapshot) -> str:
+    """Light, rate and time left, as far as they are known."""
+    parts = [] if snapshot.lux is None else [f"{snapshot.lux:.4g} lux"]
     if snapshot.shots_per_min is not None and snapshot.left_s is not None:
-        parts.append(f"{snapshot.shots_per_min:.1f} shots/min")
-    if snapshot.left_s is not None:
-        parts.append(f"{duration(snapshot.left_s)} left")
+        parts.append(f"{snapshot.shots_per_min:.1f} shots/min, {duration(snapshot.left_s)} left")
     return ", ".join(parts)
 
 

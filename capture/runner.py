@@ -140,6 +140,8 @@ class Runner:
         self._collect_quietly()
         if status is RunStatus.DONE and self._gave_up:
             status, reason = RunStatus.FAILED, self._failures()
+        if status is RunStatus.DONE and sum(self._counts.values()) < self._planned:
+            status, reason = RunStatus.STOPPED, "took as many shots as it was asked for"
         if status is not RunStatus.DONE and self._machine.state is not RunState.STOPPING:
             self._wind_down(reason)
         self._machine.to(RunState(status.value))

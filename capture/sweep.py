@@ -173,9 +173,6 @@ def run_sweep(
         light.start()
         storing.start()
         ending = runner.run()
-        left = survey(catalog, scene, lighting.name, plan).remaining
-        if ending.status is RunStatus.DONE and left:
-            ending = Ending(RunStatus.STOPPED, f"{limit} shots, as asked", ending.exposures)
     finally:
         light.stop()
         storing.close()

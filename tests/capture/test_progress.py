@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from capture.progress import Lines, details, duration, shown
+from capture.progress import Lines, duration, outcomes, pace, shown
 from capture.states import RunState, Snapshot
 from schemas.exposure import Exposure
 from schemas.records import Outcome
@@ -22,11 +22,13 @@ RUNNING = Snapshot(
 
 
 def test_details_name_counts_light_rate_and_time_left():
-    assert details(RUNNING) == "accepted 40, black 2, 998.7 lux, 31.2 shots/min, 21 min left"
+    assert outcomes(RUNNING) == "accepted 40, black 2"
+    assert pace(RUNNING) == "998.7 lux, 31.2 shots/min, 21 min left"
 
 
 def test_what_is_not_known_is_not_said():
-    assert details(Snapshot(RunState.PREPARING, planned=630)) == ""
+    early = Snapshot(RunState.PREPARING, planned=630)
+    assert outcomes(early) == pace(early) == ""
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_lines_come_with_a_change_of_state_a_message_or_time():
     lines = Lines("cups/bright", said.append, clock.now_s)
     for _ in range(3):
         lines(RUNNING)
-    assert said == [f"cups/bright: running, 42 of 630 shots, {details(RUNNING)}"]
+    assert said == [f"cups/bright: running, 42 of 630 shots, {outcomes(RUNNING)}, {pace(RUNNING)}"]
     lines(Snapshot(RunState.RUNNING, planned=630, message="reconnecting"))
     assert said[1:] == ["cups/bright: reconnecting"]
     clock.sleep(60)

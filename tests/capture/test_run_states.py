@@ -115,6 +115,11 @@ def test_shots_that_were_given_up_fail_the_run_at_its_end(lab):
     assert walk(lab) == [S.PREPARING, S.RUNNING, S.STOPPING, S.FAILED]
 
 
+def test_a_limited_run_is_not_done(lab):
+    assert lab.sweep(limit=2).status == "stopped"
+    assert walk(lab) == [S.PREPARING, S.RUNNING, S.STOPPING, S.STOPPED]
+
+
 def test_a_refusal_while_preparing_leaves_no_run(lab):
     lab.camera.dial = "P"
     with pytest.raises(AskOperator, match="dial is on P"):
