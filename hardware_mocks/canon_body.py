@@ -282,8 +282,9 @@ class CanonBody:
 
     def _shoot(self, shot: Shot) -> None:
         try:
-            struck = self._meet(ShutterOpens(shot.picture, shot.exposure))
-            taken = self._shutter.expose(shot, self._shutter_closed)
+            opens = ShutterOpens(shot.picture, shot.exposure)
+            struck = self._meet(opens)
+            taken = self._shutter.expose(shot, opens, self._shutter_closed)
             made = PictureMade(
                 shot.picture,
                 taken.exposure,

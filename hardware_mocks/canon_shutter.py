@@ -14,6 +14,7 @@ from hardware_mocks.body_clock import BodyClock
 from hardware_mocks.canon_properties import KIT_LENS, Destination, ImageFormat, Mode
 from hardware_mocks.film import Film, Inscription
 from hardware_mocks.light import Light
+from hardware_mocks.occasions import ShutterOpens
 from schemas.exposure import Exposure, ev, true_shutter_s
 
 #: A bulb exposure ends after this even if nobody lets go.
@@ -79,7 +80,7 @@ class Shutter:
         """Seconds that the shutter stays open: the true stop, scaled."""
         return self._timescale * true_shutter_s(exposure.shutter_s)
 
-    def expose(self, shot: Shot, closed: Callable[[], int]) -> Taken:
+    def expose(self, shot: Shot, opens: ShutterOpens, closed: Callable[[], int]) -> Taken:
         """Expose and develop; blocks for the scaled exposure time.
 
         `closed` is called when the shutter has closed and gives the body's next image number.
@@ -94,12 +95,14 @@ class Shutter:
         else:
             self._film.prepare(exposure, self._light.at(started_s), shot.nth)
             ended_s = started_s + self.open_s(exposure)
-            time.sleep(max(0.0, ended_s - time.monotonic()))
+            busy_until_s = ended_s + (ended_s - started_s if opens.dark_frame else 0.0)
+            time.sleep(max(0.0, busy_until_s - time.monotonic()))
         number = closed()
         self._clock.exposed(exposure.shutter_s)
         light = self._light.span(started_s, ended_s)
         scene = self._film.scene
-        developed = self._film.expose(exposure, light.mean_lux, shot.nth)
+        lux = 0.0 if opens.blocked else light.mean_lux
+        developed = self._film.expose(exposure, lux, shot.nth)
         inscription = Inscription(
             taken_at,
             number,

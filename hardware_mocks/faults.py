@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from hardware_mocks.canon_properties import Prop
+from hardware_mocks.canon_properties import Mode, Prop
 from hardware_mocks.light import Light
 from hardware_mocks.occasions import (
     Fetch,
@@ -47,8 +47,25 @@ class Meter(Protocol):
         ...
 
 
+class Body(Protocol):
+    """The camera body, as far as hands reach it."""
+
+    def turn_dial(self, mode: Mode) -> None:
+        """Turn the mode dial."""
+        ...
+
+    def zoom(self, focal_mm: int) -> None:
+        """Turn the zoom ring."""
+        ...
+
+
 class Room(Protocol):
     """What a fault can act on."""
+
+    @property
+    def body(self) -> Body:
+        """The camera body."""
+        ...
 
     @property
     def light(self) -> Light:
@@ -281,6 +298,41 @@ def meter_unplugged(room: Room, _opens: ShutterOpens, parameters: Parameters) ->
 def lux_step(room: Room, _opens: ShutterOpens, parameters: Parameters) -> bool:
     """The light steps to `lux` as the shutter opens."""
     room.light.set(parameters["lux"])
+    return True
+
+
+@fault(ShutterOpens, report="lamps that warm up", keys={"lux": float, "over_s": 10.0})
+def lux_drift(room: Room, _opens: ShutterOpens, parameters: Parameters) -> bool:
+    """The light drifts to `lux` over `over_s` seconds from the opening of the shutter."""
+    room.light.set(parameters["lux"], parameters["over_s"])
+    return True
+
+
+@fault(Release, report="gphoto2#317", keys={"mode": "P"})
+def dial_moved(room: Room, _release: Release, parameters: Parameters) -> bool:
+    """The mode dial is off M just before the release: the body exposes as it likes."""
+    room.body.turn_dial(Mode.parse(parameters["mode"]))
+    return True
+
+
+@fault(Release, report="libgphoto2 dumps of one body at two zooms", keys={"focal_mm": 55})
+def lens_zoomed(room: Room, _release: Release, parameters: Parameters) -> bool:
+    """The zoom ring is turned just before the release: other F-numbers are offered."""
+    room.body.zoom(parameters["focal_mm"])
+    return True
+
+
+@fault(ShutterOpens, report="libgphoto2#440, Err 70")
+def silent_black(_room: Room, opens: ShutterOpens, _parameters: Parameters) -> bool:
+    """The curtains do not open: a black frame with the right Exif."""
+    opens.blocked = True
+    return True
+
+
+@fault(ShutterOpens, report="libgphoto2#503, indi-3rdparty#956")
+def slow_long_exposure(_room: Room, opens: ShutterOpens, _parameters: Parameters) -> bool:
+    """Long-exposure noise reduction keeps the body busy for the exposure time again."""
+    opens.dark_frame = True
     return True
 
 

@@ -46,9 +46,19 @@ class Fetch(Occasion):
 
 @dataclass
 class ShutterOpens(Occasion):
-    """An exposure begins; light and meter may change with it."""
+    """An exposure begins; light and meter may change with it.
+
+    Attributes
+    ----------
+    blocked : bool
+        The curtains do not open: no light reaches the sensor.
+    dark_frame : bool
+        The body takes as long again for long-exposure noise reduction.
+    """
 
     exposure: Exposure
+    blocked: bool = False
+    dark_frame: bool = False
 
 
 @dataclass

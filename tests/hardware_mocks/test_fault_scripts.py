@@ -16,7 +16,7 @@ class Bulb:
 
 class Room:
     light = Bulb()
-    meter = None
+    meter = body = None
 
 
 @pytest.mark.parametrize(

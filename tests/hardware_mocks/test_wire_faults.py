@@ -24,6 +24,15 @@ def iso_of(data: bytes) -> int:
     return piexif.load(data)["Exif"][piexif.ExifIFD.ISOSpeedRatings]
 
 
+def f_number_of(data: bytes) -> float:
+    numerator, denominator = piexif.load(data)["Exif"][piexif.ExifIFD.FNumber]
+    return numerator / denominator
+
+
+def brightest(data: bytes) -> int:
+    return Image.open(io.BytesIO(data)).convert("L").getextrema()[1]
+
+
 @pytest.fixture
 def faulty(photo, connect):
     """Opens a dark room with one fault at the second picture, and a session with it."""
@@ -155,6 +164,57 @@ def test_lux_step_changes_the_light_for_sensor_and_meter(faulty):
     session.capture()
     assert [p["lux"] for p in room.pictures()] == [1000, 50]
     assert room.state()["lux"] == 50
+
+
+def test_lux_drift_goes_on_after_the_shot(faulty):
+    room, session = faulty("lux_drift", at=1, lux=10, over_s=0.2)
+    session.capture()
+    deadline = time.monotonic() + 20
+    while room.state()["lux"] != 10:
+        assert time.monotonic() < deadline
+
+
+def test_dial_moved_exposes_as_the_body_likes(faulty):
+    room, session = faulty("dial_moved")
+    session.set(shutterspeed="1/4000")
+    session.capture()
+    session.capture()
+    first, second = room.pictures()
+    assert (first["mode"], first["shutter_s"]) == ("M", 1 / 4000)
+    assert second["mode"] == "P"
+    assert second["shutter_s"] > 1 / 200
+    assert session.get("autoexposuremode") == "P"
+
+
+def test_lens_zoomed_takes_apertures_away(faulty):
+    _, session = faulty("lens_zoomed")
+    session.set(aperture="4.5")
+    session.capture()
+    assert f_number_of(session.capture()) == 5.6
+    session.next_file(0.05)
+    assert session.choices("aperture")[0] == "5.6"
+
+
+def test_silent_black_has_the_right_exif(faulty):
+    room, session = faulty("silent_black")
+    session.set(shutterspeed="0.5", iso="200")
+    assert brightest(session.capture()) == 255
+    black = session.capture()
+    assert brightest(black) == 0
+    assert iso_of(black) == 200
+    assert room.pictures()[1]["lux"] == 1000
+
+
+def test_slow_long_exposure_takes_twice_as_long(photo, connect):
+    faults = [{"name": "slow_long_exposure", "at": 1}]
+    with darkroom(photo, timescale=1.0, faults=faults) as room:
+        session = connect(room)
+        session.set(capturetarget="Internal RAM", shutterspeed="0.5")
+        session.camera.trigger_capture()
+        assert session.next_file(10) is not None
+        (entry,) = room.pictures()
+        assert entry["ended_monotonic_s"] - entry["started_monotonic_s"] == pytest.approx(0.5)
+        assert entry["monotonic_s"] - entry["started_monotonic_s"] > 1.0
 
 
 def test_script_file_is_read(photo, connect, tmp_path):
