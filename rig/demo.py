@@ -176,7 +176,7 @@ def _bundled_scenes() -> list[DemoScene]:
         raise Abort("scikit-image is not installed", "pip install 'snaprig[demo]'")
     photos = Path(spec.submodule_search_locations[0]) / "data"
     return [
-        DemoScene("coffee", "cup", 1, photos / "coffee.png"),
+        DemoScene("coffee", "coffee_cup", 1, photos / "coffee.png"),
         DemoScene("chelsea", "cat", 1, photos / "chelsea.png"),
     ]
 

@@ -106,7 +106,7 @@ def _print_summary(workspace: Workspace, summary: Summary) -> None:
     table.add_column("scene")
     table.add_column("lighting")
     for name in FrameCounts.__dataclass_fields__:
-        table.add_column(name.replace("_", "\n"), justify="right")
+        table.add_column(name.removeprefix("rejected_"), justify="right")
     for sweep in summary.sweeps:
         table.add_row(sweep.scene, sweep.lighting, *_cells(sweep.frames))
     if len(summary.sweeps) > 1:

@@ -8,6 +8,11 @@ import pytest
 NO_DATA = "SNAPRIG_DATA is not set"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`pytest --rig rig.toml` runs the conformance suites over real devices, too."""
+    parser.addoption("--rig", help="rig.toml of real devices to run the conformance suites over")
+
+
 @pytest.fixture(scope="session")
 def snaprig_data() -> Path:
     """Folder with the public data that some tests need; they skip where it is unset."""

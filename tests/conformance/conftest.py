@@ -1,7 +1,7 @@
 """The devices that the conformance suites run over.
 
 ``memory``: `tests.devices`. ``wire``: the real drivers against the virtual dark room, a process of
-its own. ``real``: whatever ``pytest tests/conformance --rig rig.toml`` names; skipped without it.
+its own. ``real``: whatever ``pytest --rig rig.toml`` names; skipped without it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,6 @@ from tests.darkroom_process import DarkroomProcess, darkroom
 from tests.devices import FakeClock, InMemoryCamera, InMemoryMeter
 
 KINDS = ["memory", pytest.param("wire", marks=pytest.mark.wire), "real"]
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--rig", help="rig.toml of real devices to run the conformance suites over")
 
 
 @pytest.fixture(scope="session")
