@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from hardware_mocks.faults import REGISTRY, UnknownFaultError, load_script
+from hardware_mocks.faults import UnknownFaultError, load_script
+from hardware_mocks.named_faults import FAULTS
 
 _PORT = click.IntRange(0, 65535)
 
@@ -83,7 +84,7 @@ def darkroom(
         )
     try:
         start = None if clock is None else _utc(clock)
-        faults = load_script(script) if script else []
+        faults = load_script(script, FAULTS) if script else []
     except UnknownFaultError as error:
         raise click.BadParameter(str(error), param_hint="--faults") from error
     except ValueError as error:
@@ -135,7 +136,7 @@ def _list_faults(as_json: bool) -> None:
                 for key, value in fault.keys.items()
             },
         }
-        for fault in sorted(REGISTRY.values(), key=lambda f: f.name)
+        for fault in sorted(FAULTS.values(), key=lambda f: f.name)
     ]
     if as_json:
         click.echo(json.dumps(known))

@@ -18,6 +18,7 @@ from hardware_mocks.film import Film
 from hardware_mocks.journal import Journal
 from hardware_mocks.light import Light
 from hardware_mocks.light_meter import VirtualLightMeter
+from hardware_mocks.named_faults import FAULTS
 from hardware_mocks.ptpip import PtpIpServer
 from hardware_mocks.scene import load_scene
 from hardware_mocks.yocto_hub import YoctoHub
@@ -154,7 +155,7 @@ class Darkroom:
 
     def add_faults(self, entries: list[dict[str, Any]]) -> None:
         """Script more faults; `at` counts pictures since the dark room started."""
-        self.faults.add([Scripted.parse(entry) for entry in entries])
+        self.faults.add([Scripted.parse(entry, FAULTS) for entry in entries])
 
     def _struck(self, name: str, picture: int) -> None:
         self.journal.add("fault", name=name, picture=picture)

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from hardware_mocks.faults import REGISTRY, FaultScript, Scripted, UnknownFaultError, load_script
+from hardware_mocks.faults import FaultScript, Scripted, UnknownFaultError, load_script
+from hardware_mocks.named_faults import FAULTS
 from hardware_mocks.occasions import Fetch, Release, ShutterOpens
 from schemas.exposure import Exposure
 
@@ -33,13 +34,13 @@ class Room:
 )
 def test_bad_entries_are_explained(entry, says):
     with pytest.raises(UnknownFaultError, match=says):
-        Scripted.parse(entry)
+        Scripted.parse(entry, FAULTS)
 
 
 def test_script_is_toml(tmp_path):
     path = tmp_path / "faults.toml"
     path.write_text('[[fault]]\nname = "truncated_jpeg"\nat = 5\ntimes = 2\nkeep = 0.5\n')
-    (scripted,) = load_script(path)
+    (scripted,) = load_script(path, FAULTS)
     assert scripted.to_json() == {
         "name": "truncated_jpeg",
         "at": 5,
@@ -54,12 +55,12 @@ def test_bad_files_are_refused(tmp_path, text):
     path = tmp_path / "faults.toml"
     path.write_text(text)
     with pytest.raises(UnknownFaultError):
-        load_script(path)
+        load_script(path, FAULTS)
 
 
 def test_fault_waits_for_its_picture_and_its_occasion_and_strikes_so_often():
     struck = []
-    entry = Scripted.parse({"name": "busy_on_release", "at": 3, "times": 2})
+    entry = Scripted.parse({"name": "busy_on_release", "at": 3, "times": 2}, FAULTS)
     script = FaultScript(Room(), [entry], lambda name, picture: struck.append((name, picture)))
     for picture in (1, 2):
         assert script.meet(Release(picture)) == []
@@ -76,12 +77,12 @@ def test_fault_waits_for_its_picture_and_its_occasion_and_strikes_so_often():
 def test_added_fault_strikes_too():
     room = Room()
     script = FaultScript(room, [], lambda _name, _picture: None)
-    script.add([Scripted.parse({"name": "lux_step", "at": 1, "lux": 7})])
+    script.add([Scripted.parse({"name": "lux_step", "at": 1, "lux": 7}, FAULTS)])
     assert script.meet(ShutterOpens(4, Exposure(1, 100, 8))) == ["lux_step"]
     assert room.light.lux == 7
 
 
 def test_each_fault_is_described_in_one_line():
-    for fault in REGISTRY.values():
+    for fault in FAULTS.values():
         assert 20 < len(fault.description) < 120, fault.name
         assert fault.report
