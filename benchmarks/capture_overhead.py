@@ -84,6 +84,9 @@ def loop(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
 
 def cli(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
     """Seconds per frame of the command line, a process for each."""
+    # The wheel, once imported, points these at its own drivers: the peer must use the system's.
+    own = {k: v for k, v in os.environ.items() if k not in {"CAMLIBS", "IOLIBS"}}
+    environment = {**own, "HOME": str(folder)}  # where older versions keep the capture target
     started_s = time.perf_counter()
     for shot in plan:
         command = ["gphoto2", "--port", room["camera"], "--camera", "PTP/IP Camera"]
@@ -91,7 +94,7 @@ def cli(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
             command += ["--set-config-value", f"{name}={value}"]
         command += ["--capture-image-and-download", "--force-overwrite"]
         command += ["--filename", str(folder / f"{shot.index}.jpg")]
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, check=True, capture_output=True, env=environment)
     return (time.perf_counter() - started_s) / len(plan)
 
 

@@ -328,7 +328,7 @@ def main() -> None:
                     for query in QUERIES:
                         # an upsert without its constraint is an error, not a slow query
                         if query.index == index and query.ask is not QUERIES[6].ask:
-                            slow[query.what] = timed(bare, query, 1)[1]
+                            slow[query.what] = timed(bare, query, options.repeats)[1]
                     bare.unlink()
         print(f"\n{'query':62} {'rows':>8} {'ms':>9} {'no index':>9}  indexes in SQLite's plan")
         for query in QUERIES:

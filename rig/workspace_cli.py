@@ -87,7 +87,7 @@ def check(root: Path, as_json: bool) -> None:
         for problem in result.problems:
             click.echo(f"{problem.file}: {problem.problem}")
         for orphan in result.orphans:
-            click.echo(f"{orphan}: no row (left by a crash; the next run there removes it)")
+            click.echo(f"{orphan}: no row (left by a crash; the next run there sets it aside)")
         verdict = "all as their rows say" if result.ok else f"{len(result.problems)} damaged"
         click.echo(f"{result.checked} files checked: {verdict}")
     if not result.ok:

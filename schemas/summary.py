@@ -150,7 +150,7 @@ class CheckResult:
         Damage: missing, changed or unreadable files, a broken database.
     orphans : list of str
         Files without a row: what a crash left behind, harmless; the next run over their
-        scene and lighting removes them.
+        scene and lighting sets them aside.
     """
 
     checked: int

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
@@ -113,7 +114,10 @@ def _paint_panel(
     isos: Sequence[int],
 ) -> None:
     axes.grid(visible=False)
-    raster = len(cells) > _RASTER_CELLS
+    # One collection an outcome, not one patch a cell: ten times quicker to draw.
+    parts: dict[str, list[Rectangle]] = {name: [] for name in OUTCOMES}
+    frames: list[Rectangle] = []
+    dots: list[tuple[int, int]] = []
     for column, shutter_s in enumerate(shutters):
         for row, iso in enumerate(isos):
             exposure = Exposure(shutter_s, iso, f_number)
@@ -121,18 +125,21 @@ def _paint_panel(
             if counts is None:
                 continue  # no plan asks for it
             left, total = column - 0.5, sum(counts.values())
-            for name, (fill, hatch, _) in OUTCOMES.items():
+            for name, rectangles in parts.items():
                 width = counts.get(name, 0) / total
                 if width:
-                    patch = Rectangle((left, row - 0.5), width, 1, fc=fill, hatch=hatch, ec=MUTED)
-                    patch.set(linewidth=0, rasterized=raster)
-                    axes.add_patch(patch)
+                    rectangles.append(Rectangle((left, row - 0.5), width, 1))
                     left += width
-            frame = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec=MUTED, lw=0.5)
-            frame.set_rasterized(raster)
-            axes.add_patch(frame)
+            frames.append(Rectangle((column - 0.5, row - 0.5), 1, 1))
             if exposure.ev_offset(light.ev_reference) == 0:
-                axes.plot(column, row, "o", ms=3.2, mfc=PAPER, mec=INK, mew=0.8)
+                dots.append((column, row))
+    raster = len(cells) > _RASTER_CELLS
+    for name, (fill, hatch, _) in OUTCOMES.items():
+        axes.add_collection(
+            PatchCollection(parts[name], fc=fill, hatch=hatch, ec=MUTED, lw=0, rasterized=raster)
+        )
+    axes.add_collection(PatchCollection(frames, fc="none", ec=MUTED, lw=0.5, rasterized=raster))
+    axes.plot([x for x, _ in dots], [y for _, y in dots], "o", ms=3.2, mfc=PAPER, mec=INK, mew=0.8)
     axes.set_xlim(-0.6, len(shutters) - 0.4)
     axes.set_ylim(-0.6, len(isos) - 0.4)
     labelled = range(0, len(shutters), math.ceil(len(shutters) / _LABELS))
