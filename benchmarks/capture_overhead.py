@@ -5,6 +5,7 @@
 snaprig  `snaprig capture run`: set, fire, download, check Exif, decode, judge, store file and
          row, poll the light; its own `seconds`, from the checks before the first shot to the
          last row
+driver   `rig.gphoto_camera` alone: apply and shoot, nothing verified or stored
 loop     a minimal loop over the PyPI library: set three, capture(), get, write the file, delete
 cli      the gphoto2 command, one process a shot (skipped where it is not installed)
 
@@ -35,6 +36,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from rig.gphoto_camera import GphotoCamera  # noqa: E402
 from schemas.exposure import Exposure, spell_f_number, spell_shutter  # noqa: E402
 from schemas.plan import SweepPlan  # noqa: E402
 
@@ -55,6 +57,21 @@ def snaprig(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
     summary = json.loads(_snaprig(lab, "capture", "run", *arguments, "--json"))
     assert summary["attempts"] == summary["planned"] == len(plan), summary
     return float(summary["seconds"]) / len(plan)
+
+
+def driver(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
+    """Seconds per frame of the camera side alone: what the engine builds on."""
+    del folder  # nothing is stored
+    camera = GphotoCamera(room["camera"])
+    camera.open()
+    try:
+        started_s = time.perf_counter()
+        for shot in plan:
+            camera.apply(shot.exposure)
+            assert camera.shoot(30).data.startswith(b"\xff\xd8")
+        return (time.perf_counter() - started_s) / len(plan)
+    finally:
+        camera.close()
 
 
 def loop(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
@@ -121,7 +138,7 @@ def _snaprig(lab: Path, *arguments: str) -> str:
 
 def measure(rounds: int, plan: SweepPlan, photo: Path) -> dict[str, list[float]]:
     """Seconds per frame by way, a number a round."""
-    ways: list[Callable[[dict[str, Any], SweepPlan, Path], float]] = [snaprig, loop]
+    ways: list[Callable[[dict[str, Any], SweepPlan, Path], float]] = [snaprig, driver, loop]
     ways += [cli] if shutil.which("gphoto2") else []
     seconds: dict[str, list[float]] = {way.__name__: [] for way in ways}
     command = [sys.executable, "-m", "hardware_mocks", "--scene", str(photo), "--timescale", "0"]
