@@ -28,6 +28,7 @@ HELP = {
     "demo": "The whole chain once: virtual sweep, real model, report.",
     "evaluate": "Models over the catalog, scoring, report.",
     "export": "Write the catalog in other formats.",
+    "import": "Read data made elsewhere into the catalog.",
     "init": "Make a workspace.",
     "scene": "Add and list scenes.",
     "status": "Say what is in the workspace.",

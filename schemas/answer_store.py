@@ -17,6 +17,7 @@ from schemas.tables import frames, lightings, observers, responses, scenes, stim
 ORIGINAL = "original"
 
 CLASSIFICATION = "classification"
+DETECTION = "detection"
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,14 @@ class Answer:
 
 
 def ensure_stimuli(catalog: Catalog, task: str, view: str = ORIGINAL) -> int:
-    """Give every accepted manual frame its stimulus for a task without options.
+    """Give every accepted manual frame and imported picture its stimulus for a task.
 
-    Idempotent; returns how many were added.
+    For tasks without options. Idempotent; returns how many were added.
     """
     # in the order of the frames: else SQLite takes that of an index, and runs differ
     accepted = (
         select(frames.c.id, *_constants(view, task))
-        .where(frames.c.kind == "manual", frames.c.outcome == Outcome.ACCEPTED)
+        .where(frames.c.kind != "auto", frames.c.outcome == Outcome.ACCEPTED)
         .order_by(frames.c.id)
     )
     statement = (
@@ -130,12 +131,13 @@ def list_observers(catalog: Catalog) -> list[Observer]:
 def pending_stimuli(
     catalog: Catalog, observer_id: int, task: str, view: str = ORIGINAL
 ) -> list[PendingStimulus]:
-    """Stimuli x observer - responses, in stimulus order."""
+    """Stimuli x observer - responses, in stimulus order; of frames whose file is here."""
     answered = select(responses.c.stimulus_id).where(responses.c.observer_id == observer_id)
     query = (
         select(stimuli, frames.c.path, frames.c.sha256)
         .join(frames)
         .where(stimuli.c.task == task, stimuli.c.view == view, stimuli.c.id.not_in(answered))
+        .where(frames.c.path != "")
         .order_by(stimuli.c.id)
     )
     with catalog.read() as connection:

@@ -18,6 +18,9 @@ from schemas.records import (
 )
 from schemas.tables import events, light_readings, lightings, runs, scenes
 
+#: Kind of a run that stands for shots taken elsewhere: its frames may lack their files.
+IMPORTED = "import"
+
 
 @dataclass(frozen=True)
 class Run:
@@ -111,9 +114,10 @@ def put_lighting(catalog: Catalog, lighting: Lighting) -> None:
 
 
 def list_lightings(catalog: Catalog) -> list[Lighting]:
-    """All recorded lightings, brightest first."""
+    """All recorded lightings, brightest first; without that of pictures of unknown light."""
+    known = select(lightings).where(lightings.c.lux > 0)
     with catalog.read() as connection:
-        rows = connection.execute(select(lightings).order_by(lightings.c.lux.desc()))
+        rows = connection.execute(known.order_by(lightings.c.lux.desc()))
         return [_lighting(row) for row in rows]
 
 

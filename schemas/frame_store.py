@@ -164,7 +164,7 @@ def _frame(row: Row[Any]) -> Frame:
     plain: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
     plain["outcome"] = Outcome(row.outcome)
     manual = row.kind == "manual"
-    seen = row.camera_sha256 != ""
+    seen = row.camera_sha256 != "" or row.exif_iso is not None  # imported ones may lack the file
     frame = Frame(
         scene=row.scene,
         lighting=row.lighting,

@@ -28,7 +28,8 @@ class RunStatus(StrEnum):
     FAILED = "failed"
 
 
-FrameKind = Literal["manual", "auto"]
+#: A shot of a plan; the camera's own choice before a sweep; a picture from elsewhere.
+FrameKind = Literal["manual", "auto", "picture"]
 ObserverKind = Literal["person", "model"]
 
 
@@ -48,12 +49,39 @@ class Scene:
     category : str
         Class of all its objects, e.g. ``cup``.
     count : int
-        Number of objects.
+        Number of objects; 0 where nobody counted them (imported pictures).
     """
 
     name: str
     category: str
     count: int
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One object of a scene, in pixels of a picture of `image_size_px`.
+
+    Attributes
+    ----------
+    box_xywh_px : tuple of float
+        Left, top, width, height.
+    area_px : float
+        Of the mask, or as the source states it.
+    crowd : bool
+        A region of many objects (COCO's iscrowd).
+    rle : dict or None
+        Uncompressed COCO run lengths, column by column, zeros first:
+        ``{"size": [height, width], "counts": [...]}``.
+    image_size_px : tuple of int
+        Width and height.
+    """
+
+    category: str
+    box_xywh_px: tuple[float, float, float, float]
+    area_px: float
+    image_size_px: tuple[int, int]
+    crowd: bool = False
+    rle: dict[str, list[int]] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,10 +121,11 @@ class Frame:
         Names.
     run_id : int
         The run that took it.
-    kind : {"manual", "auto"}
-        A shot of a plan, or the camera's own choice taken before the sweep.
+    kind : {"manual", "auto", "picture"}
+        A shot of a plan, the camera's own choice taken before the sweep, or an imported
+        picture that nobody commanded.
     requested : Exposure or None
-        Commanded marked settings; None for auto frames.
+        Commanded marked settings; None for all but manual frames.
     exif : ExifSettings or None
         None where no picture could be read.
     ev, ev_index, ev_offset
@@ -156,8 +185,8 @@ class Frame:
 
     @property
     def setting(self) -> str:
-        """Key of the shot within its scene and lighting: the settings' stem, or ``auto``."""
-        return "auto" if self.requested is None else self.requested.stem
+        """Key of the shot within its scene and lighting: the settings' stem, or the kind."""
+        return self.kind if self.requested is None else self.requested.stem
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, select
 
-from schemas.capture_store import Run, list_lightings, list_runs, list_scenes
+from schemas.capture_store import IMPORTED, Run, list_lightings, list_runs, list_scenes
 from schemas.catalog import Catalog
 from schemas.frame_store import list_frames
 from schemas.plan import SweepPlan
@@ -43,6 +43,9 @@ class FrameCounts:
     failed: int
     skipped: int
     remaining: int
+
+
+_COUNTED = tuple(column.name for column in fields(FrameCounts))
 
 
 @dataclass(frozen=True)
@@ -99,12 +102,10 @@ def summarize(catalog: Catalog) -> Summary:
     counts: dict[tuple[str, str], Counter[str]] = {key: Counter() for key in planned}
     for scene, lighting, outcome, number in _outcomes(catalog):
         counts.setdefault((scene, lighting), Counter())[outcome] += number
-    sweeps = tuple(
-        Sweep(*key, simulated[key], _frame_counts(len(planned.get(key, ())), counts[key]))
-        for key in sorted(counts)
-    )
-    total = _frame_counts(
-        sum(len(settings) for settings in planned.values()), sum(counts.values(), Counter())
+    by_sweep = {key: _frame_counts(len(planned.get(key, ())), counts[key]) for key in counts}
+    sweeps = tuple(Sweep(*key, simulated[key], by_sweep[key]) for key in sorted(counts))
+    total = FrameCounts(
+        **{name: sum(getattr(one, name) for one in by_sweep.values()) for name in _COUNTED}
     )
     with catalog.read() as connection:
 
@@ -179,10 +180,11 @@ def check_files(
     """
     problems = [Problem(workspace.catalog_path.name, text) for text in _database_faults(catalog)]
     stored: list[Frame] = []
+    imported = {run.id for run in list_runs(catalog) if run.kind == IMPORTED}
     for frame in list_frames(catalog, kind=None):
         if frame.path:
             stored.append(frame)
-        elif frame.outcome is Outcome.ACCEPTED:
+        elif frame.outcome is Outcome.ACCEPTED and frame.run_id not in imported:
             where = f"{frame.scene}/{frame.lighting}/{frame.setting}"
             problems.append(Problem(where, "an accepted frame without a file"))
     with ThreadPoolExecutor(workers) as pool:
@@ -226,7 +228,9 @@ def _outcomes(catalog: Catalog) -> list[tuple[str, str, str, int]]:
 
 def _frame_counts(planned: int, counts: Counter[str]) -> FrameCounts:
     outcomes = {outcome.value: counts[outcome] for outcome in Outcome}
-    return FrameCounts(planned=planned, remaining=planned - counts.total(), **outcomes)
+    # imported frames were planned elsewhere: nothing of them is left to shoot here
+    remaining = max(0, planned - counts.total())
+    return FrameCounts(planned=planned, remaining=remaining, **outcomes)
 
 
 def _file_fault(workspace: Workspace, frame: Frame) -> str:

@@ -24,6 +24,7 @@ from sqlalchemy import (
     String,
     Table,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.types import TypeDecorator
 
@@ -83,6 +84,40 @@ lightings = Table(
     Column("lux", Float, nullable=False),
     Column("tolerance", Float, nullable=False),
     Column("ev_reference", Integer, nullable=False),
+)
+
+# Objects of a scene, marked once: valid for every frame of it, whatever the exposure.
+instances = Table(
+    "instances",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("scene_id", ForeignKey("scenes.id"), nullable=False),
+    Column("number", Integer, nullable=False),  # 1-based within the scene
+    Column("category", String, nullable=False),
+    Column("x_px", Float, nullable=False),
+    Column("y_px", Float, nullable=False),
+    Column("width_px", Float, nullable=False),
+    Column("height_px", Float, nullable=False),
+    Column("area_px", Float, nullable=False),
+    Column("crowd", Integer, nullable=False),  # 1: a region of many objects, as COCO's iscrowd
+    Column("rle", JSON(none_as_null=True)),  # {"size": [h, w], "counts": [...]}; NULL: box only
+    Column("image_width_px", Integer, nullable=False),  # the picture that the pixels refer to
+    Column("image_height_px", Integer, nullable=False),
+    # the objects of a scene in order
+    UniqueConstraint("scene_id", "number"),
+)
+
+# One row a source file: what is in the catalog already is not imported again.
+imports = Table(
+    "imports",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("kind", String, nullable=False),  # snap, images, coco, trials
+    Column("source", String, nullable=False),  # path within the imported folder
+    Column("sha256", String, nullable=False),
+    Column("report", JSON, nullable=False),  # counts, rejected rows, row order
+    Column("imported_at", UtcDateTime, nullable=False),
+    UniqueConstraint("kind", "source"),
 )
 
 runs = Table(
@@ -197,6 +232,8 @@ stimuli = Table(
     Column("view", String, nullable=False),
     Column("task", String, nullable=False),
     Column("options", JSON, nullable=False),
+    # "": asked here; else the data set whose answers were imported, options empty if unknown
+    Column("origin", String, nullable=False, server_default=text("''")),
     # one stimulus per key; also finds the stimuli of a frame
     UniqueConstraint("frame_id", "view", "task"),
     # all stimuli of a task (what is a model still to be asked?)

@@ -1,0 +1,80 @@
+"""`snaprig import`: the SNAP release, labelled pictures, COCO files, human trials."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+import click
+from rich.console import Console
+
+from evaluate.errors import EvaluateError
+from evaluate.importing import ImportReport
+from schemas.workspace import Workspace
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.command()
+@click.argument("folder", type=_FOLDER)
+@_JSON
+@click.pass_obj
+def snap(root: Path, folder: Path, as_json: bool) -> None:
+    """Import a checkout of the public SNAP release, whole or in part.
+
+    Frames, masks, questions, raw results of models, trials of people and, where they are
+    there, pictures. Files that are in the catalog already are skipped.
+
+    \b
+    Examples:
+      snaprig -w lab import snap SNAP
+      snaprig -w lab import snap SNAP --json
+    """  # noqa: D301
+    started = monotonic()
+    with _plain_errors(), Workspace.open(root).catalog() as catalog, _progress() as progress:
+        from evaluate.release.importer import import_snap
+
+        report = import_snap(catalog, Workspace(root), folder.resolve(), progress)
+    _say(report, monotonic() - started, as_json=as_json)
+
+
+def _say(report: ImportReport, seconds: float, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(report.to_json(seconds), indent=2))
+        return
+    for kind, number in report.counts.items():
+        click.echo(f"{kind.replace('_', ' ')}: {number}")
+    for one in report.rejected:
+        examples = ", ".join(one["examples"][:2])
+        click.echo(f"not used: {one['rows']} rows of {one['source']}: {one['reason']} ({examples})")
+    orders = report.row_orders
+    if orders["distinct"] > 1:
+        click.echo(f"{orders['distinct']} row orders, joined by path:")
+        for order in orders["orders"]:
+            click.echo(f"  from {order['first_path']}: {', '.join(order['files'])}")
+    new, changed = len(report.imported), len(report.changed)
+    click.echo(
+        f"{new} files imported, {changed} imported again because they changed, "
+        f"{len(report.unchanged)} in the catalog already, in {seconds:.1f} s"
+    )
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """Show the file at hand when stderr is a terminal."""
+    console = Console(stderr=True)
+    with console.status("looking for files") as status:
+        yield lambda name: status.update(name)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    try:
+        yield
+    except EvaluateError as error:
+        raise click.ClickException(str(error)) from error

@@ -1,0 +1,280 @@
+"""Import a checkout of the SNAP release: one transaction a source file, joined by path.
+
+Sources come in the order of their dependence: the list of frames, masks, questions, raw
+results, pictures. A source whose digest is in the catalog is skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from evaluate.errors import EvaluateError
+from evaluate.importing import ImportReport, Source, SourceReport
+from evaluate.release import answers, detectors, masks, people, pictures, questions
+from evaluate.release.layout import Layout, find_layout
+from evaluate.release.metadata import frames_by_path, import_metadata
+from evaluate.release.paths import LIGHTINGS, split_scene
+from evaluate.release.sheets import Table, read_csv, read_xlsx
+from schemas.answer_store import CLASSIFICATION, DETECTION, put_observer
+from schemas.capture_store import list_scenes, put_lighting
+from schemas.catalog import Catalog
+from schemas.import_store import (
+    delete_responses,
+    known_imports,
+    put_import,
+    put_instances,
+    put_scenes,
+)
+from schemas.records import Instance, Observer
+from schemas.workspace import Workspace
+
+KIND = "snap"
+
+Progress = Callable[[str], None]
+
+
+def import_snap(
+    catalog: Catalog,
+    workspace: Workspace,
+    root: Path,
+    progress: Progress = lambda _name: None,
+) -> ImportReport:
+    """Import whatever of the release lies in a folder.
+
+    Parameters
+    ----------
+    progress : callable
+        Told the name of each source before it is read.
+
+    Raises
+    ------
+    EvaluateError
+        If nothing of the release is there, or a file is not what its name says.
+    """
+    layout = find_layout(root)
+    release = _Release(catalog, workspace, root, layout, ImportReport(), progress)
+    release.run()
+    return release.report
+
+
+class _Release:
+    """One import: what it reads from, writes to, and remembers on the way."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        workspace: Workspace,
+        root: Path,
+        layout: Layout,
+        report: ImportReport,
+        progress: Progress,
+    ) -> None:
+        self.catalog = catalog
+        self.workspace = workspace
+        self.root = root
+        self.layout = layout
+        self.report = report
+        self.progress = progress
+        self._known = known_imports(catalog, KIND)
+
+    def run(self) -> None:
+        """Import everything, in the order of dependence."""
+        for light in LIGHTINGS.values():
+            put_lighting(self.catalog, light)
+        self._metadata()
+        if not self.frames:
+            raise EvaluateError(
+                f"{self.root} has no annotations/data.csv or SNAP.xlsx, and the catalog holds no "
+                "frames of the release yet: name the folder of a checkout that has one of them"
+            )
+        self._masks()
+        self._questions()
+        for path in self.layout.classifiers:
+            self._model(path, CLASSIFICATION, self._classifier)
+        for path in self.layout.vlms:
+            self._model(path, "vqa", self._vlm)
+        for path in self.layout.detectors:
+            self._model(path, DETECTION, self._detector)
+        self._people()
+        self._pictures()
+        self.report.not_used = [
+            path.relative_to(self.root).as_posix() for path in self.layout.not_used
+        ]
+
+    @cached_property
+    def frames(self) -> dict[str, int]:
+        """Frame ids by path, in the order of the list."""
+        with self.catalog.read() as connection:
+            return frames_by_path(connection)
+
+    @cached_property
+    def _design(self) -> Table | None:
+        """The design of the human experiment, read once for options and places in sessions."""
+        if self.layout.design is None:
+            return None
+        return read_xlsx(self.layout.design, self.layout.design.name)
+
+    def _metadata(self) -> None:
+        if self.layout.metadata is None:
+            return
+        for source, report in self._new([self.layout.metadata]):
+            table = _read_list(source)
+            with self._write(source, report) as connection:
+                import_metadata(connection, table, report)
+
+    def _masks(self) -> None:
+        categories = {scene.name: scene for scene in list_scenes(self.catalog)}
+        new = list(self._new(self.layout.masks))
+        with ThreadPoolExecutor(2) as pool:  # decoding releases the interpreter
+            found = pool.map(lambda item: _read_mask(item[0], categories), new)
+            with self.catalog.write() as connection:
+                ids = put_scenes(connection, ())
+                for (source, report), (scene, objects) in zip(new, found, strict=True):
+                    if scene not in categories:
+                        report.reject("mask of no listed scene", source.name)
+                    elif isinstance(objects, str):
+                        report.reject("mask cannot be decoded", objects)
+                    elif len(objects) != categories[scene].count:
+                        listed = categories[scene].count
+                        report.reject(
+                            "number of colors differs from the list",
+                            f"{source.name}: {len(objects)}, listed {listed}",
+                        )
+                    else:
+                        put_instances(connection, ids[scene], objects)
+                        report.counts["instances"] = len(objects)
+                    put_import(connection, KIND, source.name, source.sha256, report.to_json())
+
+    def _questions(self) -> None:
+        for source, report in self._new([self.layout.design]):
+            design = self._design
+            if design is not None:
+                with self._write(source, report) as connection:
+                    questions.import_design(connection, design, self.frames, report)
+        for source, report in self._new([self.layout.vqa_json]):
+            with self._write(source, report) as connection:
+                questions.import_vqa_json(connection, source.path, source.name, self.frames, report)
+        for source, report in self._new([self.layout.practice]):
+            table = read_xlsx(source.path, source.name)
+            with self._write(source, report):
+                questions.reject_practice(table, self.frames, report)
+
+    def _model(
+        self,
+        path: Path,
+        task: str,
+        write: Callable[[Source, int, SourceReport], None],
+    ) -> None:
+        for source, report in self._new([path]):
+            spec = {"source": "SNAP release", "file": source.name, "task": task}
+            observer_id = put_observer(self.catalog, Observer(path.stem, "model", spec))
+            write(source, observer_id, report)
+            report.counts[f"observers_{task}"] = 1
+
+    def _classifier(self, source: Source, observer_id: int, report: SourceReport) -> None:
+        table = read_xlsx(source.path, source.name)
+        with self._write(source, report) as connection:
+            _forget(connection, observer_id, report)
+            answers.import_classifier(connection, table, observer_id, self.frames, report)
+
+    def _vlm(self, source: Source, observer_id: int, report: SourceReport) -> None:
+        table = read_xlsx(source.path, source.name)
+        with self._write(source, report) as connection:
+            _forget(connection, observer_id, report)
+            answers.import_vlm(connection, table, observer_id, self.frames, report)
+
+    def _detector(self, source: Source, observer_id: int, report: SourceReport) -> None:
+        if self.layout.categories is None:
+            raise EvaluateError(
+                f"{source.name} numbers its classes as annotations/coco_categories.csv does, "
+                "and that file is missing"
+            )
+        names = detectors.read_categories(self.layout.categories)
+        with self._write(source, report) as connection:
+            _forget(connection, observer_id, report)
+            detectors.import_detector(
+                connection, source, observer_id, names, self._image_ids, self.frames, report
+            )
+
+    @cached_property
+    def _image_ids(self) -> dict[int, str]:
+        listed = list(self.frames)
+        if self.layout.coco is None and self.layout.metadata is not None:
+            table = _read_list(Source(self.layout.metadata, self.layout.metadata.name, ""))
+            listed = [str(row[table.column("Path")]) for row in table.rows]
+        return detectors.read_image_ids(self.layout.coco, listed)
+
+    def _people(self) -> None:
+        for source, report in self._new([self.layout.people]):
+            table = read_xlsx(source.path, source.name, people.SHEET)
+            trials = people.read_trials(table, report)
+            observers = {
+                subject: put_observer(self.catalog, people.observer_of(subject, source.name))
+                for subject in sorted({trial.subject for trial in trials})
+            }
+            places = {} if self._design is None else people.read_places(self._design)
+            with self._write(source, report) as connection:
+                for observer_id in observers.values():
+                    _forget(connection, observer_id, report)
+                people.import_trials(connection, trials, observers, places, self.frames, report)
+
+    def _pictures(self) -> None:
+        of_release = {
+            path: spelled
+            for path in self.layout.pictures
+            if (spelled := pictures.release_path(self._name(path), self.frames)) is not None
+        }
+        self.layout.not_used += [path for path in self.layout.pictures if path not in of_release]
+        for source, report in self._new(of_release):
+            spelled = of_release[source.path]
+            with self._write(source, report) as connection:
+                pictures.import_picture(
+                    connection, self.workspace, source, spelled, self.frames[spelled], report
+                )
+
+    def _name(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+    def _new(self, paths: Iterable[Path | None]) -> Iterator[tuple[Source, SourceReport]]:
+        """Sources that are there and not in the catalog yet, with their empty reports."""
+        there = (Source.read(path, self.root) for path in paths if path is not None)
+        for source, report in self.report.split(there, self._known):
+            self.progress(source.name)
+            yield source, report
+
+    @contextmanager
+    def _write(self, source: Source, report: SourceReport) -> Iterator[Connection]:
+        """One transaction for a source, with the note that it is in the catalog."""
+        with self.catalog.write() as connection:
+            yield connection
+            put_import(connection, KIND, source.name, source.sha256, report.to_json())
+
+
+def _read_list(source: Source) -> Table:
+    read = read_csv if source.path.suffix == ".csv" else read_xlsx
+    return read(source.path, source.name)
+
+
+def _read_mask(source: Source, scenes: Iterable[str]) -> tuple[str, list[Instance] | str]:
+    """Scene of a mask file, and its objects or why it cannot be read."""
+    scene = source.path.stem.removesuffix("_auto").rpartition("_")[0]
+    of_name = split_scene(scene)
+    if scene not in scenes or of_name is None:
+        return scene, ""
+    try:
+        return scene, masks.read_mask(source.path, of_name[1])
+    except EvaluateError as error:
+        return scene, str(error)
+
+
+def _forget(connection: Connection, observer_id: int, report: SourceReport) -> None:
+    """A changed file replaces the answers that its former content gave."""
+    tasks = (CLASSIFICATION, DETECTION, *answers.QUESTIONS)
+    if replaced := delete_responses(connection, observer_id, tasks):
+        report.counts["responses_replaced"] = replaced
