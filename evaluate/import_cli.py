@@ -43,6 +43,81 @@ def snap(root: Path, folder: Path, as_json: bool) -> None:
     _say(report, monotonic() - started, as_json=as_json)
 
 
+@click.command()
+@click.argument("folder", type=_FOLDER)
+@click.option(
+    "--labels",
+    type=_FILE,
+    required=True,
+    help="CSV with columns file and label, and count where known.",
+)
+@click.option("--boxes", type=_FILE, help="COCO ground truth with the boxes of these files.")
+@_JSON
+@click.pass_obj
+def images(root: Path, folder: Path, labels: Path, boxes: Path | None, as_json: bool) -> None:
+    """Import labelled pictures as frames whose light and exposure nobody set.
+
+    Exposure settings are taken from Exif where it is there. Pictures are linked into the
+    workspace, or copied where links cannot reach.
+
+    \b
+    Examples:
+      snaprig -w lab import images ImageNet/val --labels val.csv
+      snaprig -w lab import images photos --labels photos.csv --boxes photos.json --json
+    """  # noqa: D301
+    started = monotonic()
+    with _plain_errors(), Workspace.open(root).catalog() as catalog:
+        from evaluate.importing_images import import_images
+
+        report = import_images(catalog, Workspace(root), folder.resolve(), labels, boxes)
+    _say(report, monotonic() - started, as_json=as_json)
+
+
+@click.command()
+@click.argument("truth", type=_FILE)
+@click.argument("detections", type=_FILE)
+@click.option("--name", help="Name of the detector in the catalog (default: the file's stem).")
+@_JSON
+@click.pass_obj
+def coco(root: Path, truth: Path, detections: Path, name: str | None, as_json: bool) -> None:
+    """Import a COCO ground truth, and a detector's results on it.
+
+    Each picture becomes a scene of one frame; a second detector on the same ground truth adds
+    its responses only.
+
+    \b
+    Examples:
+      snaprig -w lab import coco instances.json results.json
+      snaprig -w lab import coco instances.json results.json --name detr-r50 --json
+    """  # noqa: D301
+    started = monotonic()
+    with _plain_errors(), Workspace.open(root).catalog() as catalog:
+        from evaluate.importing_coco import import_coco
+
+        report = import_coco(catalog, truth, detections, name)
+    _say(report, monotonic() - started, as_json=as_json)
+
+
+@click.command()
+@click.argument("folder", type=_FOLDER)
+@_JSON
+@click.pass_obj
+def trials(root: Path, folder: Path, as_json: bool) -> None:
+    """Import trials of people or models: the CSV files of the model-vs-human format.
+
+    \b
+    Examples:
+      snaprig -w lab import trials model-vs-human/raw-data/sketch
+      snaprig -w lab import trials model-vs-human/raw-data/cue-conflict --json
+    """  # noqa: D301
+    started = monotonic()
+    with _plain_errors(), Workspace.open(root).catalog() as catalog:
+        from evaluate.importing_trials import import_trials
+
+        report = import_trials(catalog, folder.resolve())
+    _say(report, monotonic() - started, as_json=as_json)
+
+
 def _say(report: ImportReport, seconds: float, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(report.to_json(seconds), indent=2))
@@ -69,7 +144,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
     """Show the file at hand when stderr is a terminal."""
     console = Console(stderr=True)
     with console.status("looking for files") as status:
-        yield lambda name: status.update(name)
+        yield status.update
 
 
 @contextmanager

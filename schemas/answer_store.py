@@ -19,6 +19,9 @@ ORIGINAL = "original"
 CLASSIFICATION = "classification"
 DETECTION = "detection"
 
+#: One of the options is named (trials in the model-vs-human format).
+CHOICE = "choice"
+
 
 @dataclass(frozen=True)
 class PendingStimulus:

@@ -20,7 +20,7 @@ from schemas.answer_store import ORIGINAL
 from schemas.capture_store import IMPORTED
 from schemas.catalog import Catalog, CatalogError
 from schemas.records import FrameKind, Instance, Outcome, RunStatus, Scene, utc_now
-from schemas.tables import frames, imports, instances, lightings, runs, scenes, stimuli
+from schemas.tables import frames, imports, instances, lightings, responses, runs, scenes
 
 #: The light of imported pictures: a row that frames can refer to, not a lighting of a rig.
 UNKNOWN_LIGHT = "unknown"
@@ -77,9 +77,17 @@ class StimulusRow(NamedTuple):
     """A stimulus in the catalog. `origin` is empty where it was made here."""
 
     id: int
-    frame_id: int
-    options: tuple[str, ...]
+    options_json: str
     origin: str
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Options in the order shown; empty where there are none, or none are known."""
+        return tuple(json.loads(self.options_json)) if self.options_json != "[]" else ()
+
+    def unknown_options(self, origin: str) -> bool:
+        """Whether it came from `origin` without its options."""
+        return self.origin == origin and self.options_json == "[]"
 
 
 def known_imports(catalog: Catalog, kind: str) -> dict[str, Imported]:
@@ -220,59 +228,94 @@ def list_instances(catalog: Catalog) -> dict[str, list[Instance]]:
     return found
 
 
-def put_stimuli(
-    connection: Connection,
-    task: str,
-    origin: str,
-    options: Mapping[int, Sequence[str]],
-    view: str = ORIGINAL,
-) -> dict[int, StimulusRow]:
-    """Stimuli of a task for frames, with their options in order; by frame id.
+class Stimuli:
+    """Stimuli of one data set in the catalog, read once a task and import.
 
-    A stimulus of the same origin whose options were unknown takes them; any other keeps its
-    own, which the caller compares.
+    Parameters
+    ----------
+    origin : str
+        The data set whose answers are imported; see the column of that name.
     """
-    rows = [
-        (frame_id, view, task, json.dumps(list(shown)), origin)
-        for frame_id, shown in sorted(options.items())
-    ]
-    connection.exec_driver_sql(
-        "INSERT INTO stimuli (frame_id, view, task, options, origin) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (frame_id, view, task) DO UPDATE SET options = excluded.options "
-        "WHERE stimuli.origin = excluded.origin AND stimuli.options = '[]'",
-        rows,
-    )
-    query = (
-        select(stimuli.c.id, stimuli.c.frame_id, stimuli.c.options, stimuli.c.origin)
-        .where(stimuli.c.task == task, stimuli.c.view == view)
-        .order_by(stimuli.c.id)
-    )
-    return {
-        row.frame_id: StimulusRow(row.id, row.frame_id, tuple(row.options), row.origin)
-        for row in connection.execute(query)
-    }
+
+    def __init__(self, origin: str, view: str = ORIGINAL) -> None:
+        self.origin = origin
+        self.view = view
+        self._known: dict[str, dict[int, StimulusRow]] = {}
+
+    def put(
+        self, connection: Connection, task: str, options: Mapping[int, Sequence[str]]
+    ) -> dict[int, StimulusRow]:
+        """Stimuli of a task for frames, with their options in order; all of it by frame id.
+
+        A stimulus of the same origin whose options were unknown takes them; any other keeps
+        its own, which the caller compares.
+        """
+        known = self._known.get(task)
+        if known is None:
+            known = self._known[task] = self._read(connection, task)
+        missing = [
+            (frame_id, self.view, task, json.dumps(list(shown)), self.origin)
+            for frame_id, shown in sorted(options.items())
+            if frame_id not in known
+        ]
+        learned = [
+            (json.dumps(list(shown)), known[frame_id].id)
+            for frame_id, shown in options.items()
+            if shown and frame_id in known and known[frame_id].unknown_options(self.origin)
+        ]
+        if missing:
+            connection.exec_driver_sql(
+                "INSERT INTO stimuli (frame_id, view, task, options, origin) "
+                "VALUES (?, ?, ?, ?, ?)",
+                missing,
+            )
+        if learned:
+            connection.exec_driver_sql("UPDATE stimuli SET options = ? WHERE id = ?", learned)
+        if missing or learned:
+            known = self._known[task] = self._read(connection, task)
+        return known
+
+    def _read(self, connection: Connection, task: str) -> dict[int, StimulusRow]:
+        rows = connection.exec_driver_sql(
+            "SELECT frame_id, id, options, origin FROM stimuli WHERE task = ? AND view = ?",
+            (task, self.view),
+        )
+        return {row[0]: StimulusRow(row[1], row[2], row[3]) for row in rows.fetchall()}
 
 
-def delete_responses(connection: Connection, observer_id: int, tasks: Sequence[str]) -> int:
-    """Forget an observer's responses to some tasks, verdicts included; how many."""
+def delete_responses(
+    connection: Connection, observer_id: int, tasks: Sequence[str], session: str | None = None
+) -> int:
+    """Forget an observer's responses to some tasks, verdicts included; how many.
+
+    With a `session`, only those that were given in it.
+    """
     marks = ", ".join("?" for _ in tasks)
     statement = (
         "DELETE FROM responses WHERE observer_id = ? AND stimulus_id IN "  # noqa: S608 - only marks
         f"(SELECT id FROM stimuli WHERE task IN ({marks}))"
     )
-    result = connection.exec_driver_sql(statement, (observer_id, *tasks))
-    return int(result.rowcount)
+    values: tuple[int | str, ...] = (observer_id, *tasks)
+    if session is not None:
+        statement += " AND json_extract(timing, '$.session') = ?"
+        values += (session,)
+    return int(connection.exec_driver_sql(statement, values).rowcount)
+
+
+def answered_stimuli(connection: Connection, observer_id: int) -> set[int]:
+    """Ids of the stimuli that an observer has a response to."""
+    query = select(responses.c.stimulus_id).where(responses.c.observer_id == observer_id)
+    return set(connection.execute(query).scalars())
 
 
 def put_responses(connection: Connection, rows: Iterable[ResponseRow]) -> int:
     """Add responses in the order of their stimuli: the indexes then grow at their end."""
-    now = _stored(utc_now())
-    new = [(*row, now) for row in sorted(rows, key=lambda row: (row.observer_id, row.stimulus_id))]
+    new = sorted(rows)
+    names = ", ".join((*ResponseRow._fields, "answered_at"))
+    marks = ", ".join("?" for _ in ResponseRow._fields)
     if new:
-        names = (*ResponseRow._fields, "answered_at")
         connection.exec_driver_sql(
-            f"INSERT INTO responses ({', '.join(names)}) "  # noqa: S608 - names of ours
-            f"VALUES ({', '.join('?' for _ in names)})",
+            f"INSERT INTO responses ({names}) VALUES ({marks}, '{_stored(utc_now())}')",  # noqa: S608 - ours
             new,
         )
     return len(new)

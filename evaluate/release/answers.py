@@ -10,18 +10,22 @@ from sqlalchemy import Connection
 from evaluate.errors import EvaluateError
 from evaluate.importing import SourceReport
 from evaluate.release.questions import ORIGIN
-from evaluate.release.sheets import Table, text_of
+from evaluate.release.sheets import Cell, Table, text_of
 from evaluate.release.top5 import top5_json
 from schemas.answer_store import CLASSIFICATION
-from schemas.import_store import ResponseRow, StimulusRow, put_responses, put_stimuli
+from schemas.import_store import ResponseRow, Stimuli, StimulusRow, put_responses
 
 QUESTIONS = ("q1", "q2", "q3", "q4")
+
+#: A text as JSON, without the cost of an encoder a row.
+_quoted = json.encoder.encode_basestring_ascii
 
 NOT_LISTED = "path not in the metadata"
 
 
 def import_classifier(
     connection: Connection,
+    stimuli: Stimuli,
     table: Table,
     observer_id: int,
     frames: dict[str, int],
@@ -30,7 +34,7 @@ def import_classifier(
     """Responses to the classification task: one row a frame, its top-5 as a Python list."""
     column = table.column("Pred")
     rows = dict(_joined(table, frames, report))
-    stored = put_stimuli(connection, CLASSIFICATION, ORIGIN, dict.fromkeys(rows, ()))
+    stored = stimuli.put(connection, CLASSIFICATION, dict.fromkeys(rows, ()))
     new = []
     for frame_id, row in rows.items():
         literal = row[column]
@@ -48,6 +52,7 @@ def import_classifier(
 
 def import_vlm(
     connection: Connection,
+    stimuli: Stimuli,
     table: Table,
     observer_id: int,
     frames: dict[str, int],
@@ -66,7 +71,7 @@ def import_vlm(
         if not table.has(f"A{number}"):
             report.reject(f"column A{number} is not there", table.name)
             continue
-        stored = put_stimuli(connection, task, ORIGIN, dict.fromkeys(rows, ()))
+        stored = stimuli.put(connection, task, dict.fromkeys(rows, ()))
         cleaned = table.column(f"A{number}")
         raw = table.column(f"A{number}_raw") if table.has(f"A{number}_raw") else None
         for frame_id, row in rows.items():
@@ -89,7 +94,7 @@ def asked_otherwise(stimulus: StimulusRow) -> bool:
 
 def _joined(
     table: Table, frames: dict[str, int], report: SourceReport
-) -> Iterator[tuple[int, list[str | float]]]:
+) -> Iterator[tuple[int, list[Cell]]]:
     """Rows with the frame of their path; the first of a path counts."""
     column = table.column("Path")
     paths = [text_of(row[column]) for row in table.rows]
@@ -108,4 +113,4 @@ def _joined(
 
 
 def _cleaned(text: str) -> str:
-    return json.dumps({"cleaned": text})
+    return f'{{"cleaned": {_quoted(text)}}}'

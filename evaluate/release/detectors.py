@@ -11,9 +11,8 @@ from sqlalchemy import Connection
 from evaluate.detections import read_detections
 from evaluate.errors import EvaluateError
 from evaluate.importing import Source, SourceReport
-from evaluate.release.questions import ORIGIN
 from schemas.answer_store import DETECTION
-from schemas.import_store import ResponseRow, put_responses, put_stimuli
+from schemas.import_store import ResponseRow, Stimuli, put_responses
 
 #: The release evaluated its detectors on pictures of this size.
 SIZE_PX = (960, 640)
@@ -47,6 +46,7 @@ def read_image_ids(coco: Path | None, listed: list[str]) -> dict[int, str]:
 
 def import_detector(
     connection: Connection,
+    stimuli: Stimuli,
     source: Source,
     observer_id: int,
     names: dict[int, str],
@@ -57,7 +57,7 @@ def import_detector(
     """Responses to the detection task: every frame gets one, also where nothing was found."""
     known = {image_id: frames[path] for image_id, path in image_ids.items() if path in frames}
     found = read_detections(source.path, source.name, set(known), set(names), report.reject)
-    stored = put_stimuli(connection, DETECTION, ORIGIN, dict.fromkeys(known.values(), ()))
+    stored = stimuli.put(connection, DETECTION, dict.fromkeys(known.values(), ()))
     report.counts["responses"] = put_responses(
         connection,
         (

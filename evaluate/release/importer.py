@@ -15,7 +15,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from evaluate.errors import EvaluateError
-from evaluate.importing import ImportReport, Source, SourceReport
+from evaluate.importing import ImportReport, Source, SourceReport, without_collector
 from evaluate.release import answers, detectors, masks, people, pictures, questions
 from evaluate.release.layout import Layout, find_layout
 from evaluate.release.metadata import frames_by_path, import_metadata
@@ -25,6 +25,7 @@ from schemas.answer_store import CLASSIFICATION, DETECTION, put_observer
 from schemas.capture_store import list_scenes, put_lighting
 from schemas.catalog import Catalog
 from schemas.import_store import (
+    Stimuli,
     delete_responses,
     known_imports,
     put_import,
@@ -59,7 +60,8 @@ def import_snap(
     """
     layout = find_layout(root)
     release = _Release(catalog, workspace, root, layout, ImportReport(), progress)
-    release.run()
+    with without_collector():
+        release.run()
     return release.report
 
 
@@ -82,6 +84,7 @@ class _Release:
         self.report = report
         self.progress = progress
         self._known = known_imports(catalog, KIND)
+        self._stimuli = Stimuli(questions.ORIGIN)
 
     def run(self) -> None:
         """Import everything, in the order of dependence."""
@@ -156,10 +159,12 @@ class _Release:
             design = self._design
             if design is not None:
                 with self._write(source, report) as connection:
-                    questions.import_design(connection, design, self.frames, report)
+                    questions.import_design(connection, self._stimuli, design, self.frames, report)
         for source, report in self._new([self.layout.vqa_json]):
             with self._write(source, report) as connection:
-                questions.import_vqa_json(connection, source.path, source.name, self.frames, report)
+                questions.import_vqa_json(
+                    connection, self._stimuli, source.path, source.name, self.frames, report
+                )
         for source, report in self._new([self.layout.practice]):
             table = read_xlsx(source.path, source.name)
             with self._write(source, report):
@@ -181,13 +186,15 @@ class _Release:
         table = read_xlsx(source.path, source.name)
         with self._write(source, report) as connection:
             _forget(connection, observer_id, report)
-            answers.import_classifier(connection, table, observer_id, self.frames, report)
+            answers.import_classifier(
+                connection, self._stimuli, table, observer_id, self.frames, report
+            )
 
     def _vlm(self, source: Source, observer_id: int, report: SourceReport) -> None:
         table = read_xlsx(source.path, source.name)
         with self._write(source, report) as connection:
             _forget(connection, observer_id, report)
-            answers.import_vlm(connection, table, observer_id, self.frames, report)
+            answers.import_vlm(connection, self._stimuli, table, observer_id, self.frames, report)
 
     def _detector(self, source: Source, observer_id: int, report: SourceReport) -> None:
         if self.layout.categories is None:
@@ -199,7 +206,14 @@ class _Release:
         with self._write(source, report) as connection:
             _forget(connection, observer_id, report)
             detectors.import_detector(
-                connection, source, observer_id, names, self._image_ids, self.frames, report
+                connection,
+                self._stimuli,
+                source,
+                observer_id,
+                names,
+                self._image_ids,
+                self.frames,
+                report,
             )
 
     @cached_property
@@ -222,7 +236,9 @@ class _Release:
             with self._write(source, report) as connection:
                 for observer_id in observers.values():
                     _forget(connection, observer_id, report)
-                people.import_trials(connection, trials, observers, places, self.frames, report)
+                people.import_trials(
+                    connection, self._stimuli, trials, observers, places, self.frames, report
+                )
 
     def _pictures(self) -> None:
         of_release = {

@@ -26,20 +26,19 @@ def read_mask(path: Path, category: str) -> list[Instance]:
     """
     try:
         with Image.open(path) as picture:
-            rgb = np.asarray(picture.convert("RGB"))
+            rgba = np.asarray(picture.convert("RGBA"))
     except (OSError, SyntaxError, ValueError, UnidentifiedImageError) as error:
         raise EvaluateError(f"{path.name} cannot be decoded: {error}") from error
-    return mask_instances(rgb, category)
+    return mask_instances(rgba, category)
 
 
-def mask_instances(rgb: npt.NDArray[np.uint8], category: str) -> list[Instance]:
-    """The objects of a mask of shape (H, W, 3): each color other than black is one."""
-    height, width = rgb.shape[:2]
-    wide = rgb.astype(np.int32)
-    color = (wide[..., 0] << 16) | (wide[..., 1] << 8) | wide[..., 2]
+def mask_instances(rgba: npt.NDArray[np.uint8], category: str) -> list[Instance]:
+    """The objects of an opaque mask of shape (H, W, 4): each color other than black is one."""
+    height, width = rgba.shape[:2]
+    color = np.ascontiguousarray(rgba).view(">u4")[..., 0] >> 8  # one number a pixel: 0xRRGGBB
     # COCO counts runs down the columns
     flat = color.T.ravel()
-    starts = np.flatnonzero(np.diff(flat, prepend=-1))
+    starts = np.concatenate(([0], np.flatnonzero(flat[1:] != flat[:-1]) + 1))
     lengths = np.diff(starts, append=flat.size)
     values = flat[starts]
     return [

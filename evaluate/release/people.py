@@ -9,9 +9,9 @@ from sqlalchemy import Connection
 
 from evaluate.importing import SourceReport
 from evaluate.release.answers import NOT_LISTED, QUESTIONS, asked_otherwise
-from evaluate.release.questions import ORIGIN, TASKS
+from evaluate.release.questions import TASKS
 from evaluate.release.sheets import Table, text_of
-from schemas.import_store import ResponseRow, put_responses, put_stimuli
+from schemas.import_store import ResponseRow, Stimuli, put_responses
 from schemas.records import Observer
 
 SHEET = "all_subjects"
@@ -86,6 +86,7 @@ def read_places(design: Table) -> Places:
 
 def import_trials(
     connection: Connection,
+    stimuli: Stimuli,
     trials: list[Trial],
     observers: dict[int, int],
     places: Places,
@@ -103,7 +104,7 @@ def import_trials(
     for task in QUESTIONS:
         of_task = [trial for trial in trials if trial.task == task]
         known = {frames[trial.path]: () for trial in of_task if trial.path in frames}
-        stored = put_stimuli(connection, task, ORIGIN, known)
+        stored = stimuli.put(connection, task, known)
         for trial in of_task:
             frame_id = frames.get(trial.path)
             if frame_id is None:

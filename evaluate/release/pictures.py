@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import os
 import re
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from PIL import Image, UnidentifiedImageError
 from sqlalchemy import Connection
 
-from evaluate.errors import EvaluateError
 from evaluate.importing import Source, SourceReport
+from evaluate.picture_files import FileError, file_row, place_file
 from evaluate.release.paths import LIGHTINGS, Shot, parse_path
-from schemas.import_store import FrameRow, put_file
-from schemas.jpeg import JpegError, check_complete, read_exif
-from schemas.workspace import PARTIAL, Workspace
+from schemas.import_store import put_file
+from schemas.workspace import Workspace
 
 _FLAT_AUTO = re.compile(r"(.+)_(\d+)_auto\.jpg")
 
@@ -51,59 +46,15 @@ def import_picture(
     if shot is None:
         report.reject("path is not spelled as in the release", source.name)
         return
-    data = source.path.read_bytes()
     try:
-        check_complete(data)
-        exif = read_exif(data)
-        width_px, height_px = picture_size(data, source.name)
-    except (JpegError, EvaluateError) as error:
+        row = file_row(source.path, source.sha256)
+    except FileError as error:
         report.reject("not a whole JPEG", f"{source.name}: {error}")
         return
     target = _target(workspace, shot)
     place_file(source.path, target)
-    row = FrameRow(
-        0,
-        0,
-        0,
-        "picture",
-        "",
-        exif_shutter_s=exif.shutter_s,
-        exif_iso=exif.iso,
-        exif_f_number=exif.f_number,
-        path=workspace.relative(target),
-        size_bytes=len(data),
-        width_px=width_px,
-        height_px=height_px,
-        camera_sha256=source.sha256,
-        sha256=source.sha256,
-        camera_time=exif.taken_at,
-    )
-    put_file(connection, frame_id, row)
+    put_file(connection, frame_id, row._replace(path=workspace.relative(target)))
     report.counts["pictures"] += 1
-
-
-def picture_size(data: bytes, name: str) -> tuple[int, int]:
-    """Width and height of an encoded picture, from its header."""
-    try:
-        with Image.open(io.BytesIO(data)) as picture:
-            return picture.size
-    except (OSError, SyntaxError, ValueError, UnidentifiedImageError) as error:
-        raise EvaluateError(f"{name} cannot be decoded: {error}") from error
-
-
-def place_file(source: Path, target: Path) -> None:
-    """Link a file to its place in the workspace, or copy it where links cannot reach.
-
-    Nothing in a workspace is edited in place, so a link is as good as a copy and costs no disk.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + PARTIAL)
-    partial.unlink(missing_ok=True)
-    try:
-        os.link(source.resolve(), partial)
-    except OSError:  # another file system, or one without links
-        shutil.copyfile(source, partial)
-    partial.replace(target)
 
 
 def _target(workspace: Workspace, shot: Shot) -> Path:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from evaluate.errors import EvaluateError
 from evaluate.importing import SourceReport
 from evaluate.release.sheets import Table, text_of
-from schemas.import_store import put_stimuli
+from schemas.import_store import Stimuli
 
 ORIGIN = "snap"
 
@@ -40,18 +40,27 @@ def parse_options(question: str, task: str) -> tuple[str, ...]:
 
 
 def import_design(
-    connection: Connection, table: Table, frames: dict[str, int], report: SourceReport
+    connection: Connection,
+    stimuli: Stimuli,
+    table: Table,
+    frames: dict[str, int],
+    report: SourceReport,
 ) -> None:
     """Stimuli from the design of the human experiment (``exp_samples.xlsx``)."""
     asked = (
         (text_of(path), TASKS.get(text_of(number), ""), text_of(question))
         for path, number, question in _columns(table, "Path", "Q_id", "Q")
     )
-    _import_questions(connection, asked, frames, report)
+    _import_questions(connection, stimuli, asked, frames, report)
 
 
 def import_vqa_json(
-    connection: Connection, path: Path, name: str, frames: dict[str, int], report: SourceReport
+    connection: Connection,
+    stimuli: Stimuli,
+    path: Path,
+    name: str,
+    frames: dict[str, int],
+    report: SourceReport,
 ) -> None:
     """Stimuli from the release's own list (``SNAP_VQA.json``): four questions a path."""
     try:
@@ -63,7 +72,7 @@ def import_vqa_json(
         ]
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:
         raise EvaluateError(f"{name} is no list of questions by path: {error!r}") from error
-    _import_questions(connection, iter(asked), frames, report)
+    _import_questions(connection, stimuli, iter(asked), frames, report)
 
 
 def reject_practice(table: Table, frames: dict[str, int], report: SourceReport) -> None:
@@ -76,6 +85,7 @@ def reject_practice(table: Table, frames: dict[str, int], report: SourceReport) 
 
 def _import_questions(
     connection: Connection,
+    stimuli: Stimuli,
     asked: Iterator[tuple[str, str, str]],
     frames: dict[str, int],
     report: SourceReport,
@@ -97,7 +107,7 @@ def _import_questions(
         paths[frame_id] = path
         report.counts["questions_read"] += 1
     for task, by_frame in options.items():
-        stored = put_stimuli(connection, task, ORIGIN, by_frame)
+        stored = stimuli.put(connection, task, by_frame)
         for frame_id, shown in by_frame.items():
             if stored[frame_id].options != shown:
                 report.reject("the catalog has other options for it", f"{paths[frame_id]} {task}")

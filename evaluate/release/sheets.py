@@ -9,7 +9,8 @@ from pathlib import Path
 
 from evaluate.errors import EvaluateError
 
-Cell = str | float
+#: Text, a number, or what calamine makes of a date: `text_of` reads them all.
+Cell = object
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,6 @@ def _table(name: str, rows: Sequence[Sequence[object]]) -> Table:
         raise EvaluateError(f"{name} is empty")
     header = tuple(text_of(cell) for cell in rows[0])
     width = len(header)
-    body: list[list[Cell]] = []
-    for row in rows[1:]:
-        cells = [cell if isinstance(cell, str | float) else text_of(cell) for cell in row]
-        body.append(cells if len(cells) == width else (cells + [""] * width)[:width])
+    padding = [""] * width
+    body = [list(row) if len(row) == width else [*row, *padding][:width] for row in rows[1:]]
     return Table(name, header, body)
