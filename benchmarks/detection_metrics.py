@@ -126,7 +126,7 @@ def pycocotools(truth: Document, found: list[Document]) -> tuple[Times, list[flo
     return _run_peer(judged, clock)
 
 
-def _run_peer(judged: Any, clock: _Clock) -> tuple[Times, list[float]]:
+def _run_peer(judged: Any, clock: _Clock) -> tuple[Times, list[float]]:  # noqa: ANN401
     clock.lap("reading")
     judged.evaluate()
     clock.lap("matching")
@@ -178,12 +178,11 @@ def main() -> int:
             runs[name].append(times)
 
     seconds = {name: _medians(times) for name, times in runs.items()}
-    print(f"{'processor seconds':24}{'reading':>10}{'matching':>10}{'AP':>8}{'oLRP':>8}", end="")
-    print(f"{'computing':>12}{'whole':>8}")
+    columns = ("reading", "matching", "AP", "oLRP", "computing", "whole")
+    print(f"{'processor seconds':24}" + "".join(f"{column:>11}" for column in columns))
     for name, row in seconds.items():
-        olrp = f"{row['oLRP']:8.2f}" if "oLRP" in row else f"{'-':>8}"
-        print(f"{name:24}{row['reading']:10.2f}{row['matching']:10.2f}{row['AP']:8.2f}{olrp}", end="")
-        print(f"{row['computing']:12.2f}{row['whole']:8.2f}")
+        cells = (f"{row[column]:.2f}" if column in row else "-" for column in columns)
+        print(f"{name:24}" + "".join(f"{cell:>11}" for cell in cells))
 
     mine, *peers = contestants
     ok = True

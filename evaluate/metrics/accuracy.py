@@ -4,7 +4,7 @@ Two intervals, because frames of one scene are no independent draws (with scene 
 plain 95 % interval covers far less):
 
 - From `MIN_SCENES` scenes on, a bootstrap that resamples whole scenes. It speaks of scenes
-  like these.
+  like these. Of people's answers it resamples people.
 - Below, resampling two or five scenes says nothing; Wilson's interval treats the frames as
   independent draws and speaks of *these* scenes only. It is too narrow for any other scene.
 """
@@ -12,35 +12,26 @@ plain 95 % interval covers far less):
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-Method = Literal["wilson", "scene_bootstrap", "none"]
+from evaluate.metrics.bootstrap import (
+    MIN_CLUSTERS,
+    RESAMPLES,
+    Interval,
+    bootstrap_sums,
+    cluster_sums,
+)
 
 #: Scenes from which on a bootstrap over scenes is used.
-MIN_SCENES = 20
-
-RESAMPLES = 2000
+MIN_SCENES = MIN_CLUSTERS
 
 #: 97.5 % point of the standard normal distribution: 95 % intervals.
 Z_95 = 1.959963984540054
 
-
-@dataclass(frozen=True)
-class Share:
-    """A share of right answers among `n`, with a 95 % interval made by `method`.
-
-    All three are NaN for n = 0.
-    """
-
-    value: float
-    low: float
-    high: float
-    n: int
-    method: Method
+#: A share of right answers with its interval.
+Share = Interval
 
 
 def wilson(hits: int, n: int, z: float = Z_95) -> tuple[float, float]:
@@ -72,39 +63,37 @@ def wilson(hits: int, n: int, z: float = Z_95) -> tuple[float, float]:
     return low, high
 
 
-def scene_bootstrap(
-    hits: npt.ArrayLike, scenes: npt.ArrayLike, seed: int = 0, resamples: int = RESAMPLES
+def share_interval(
+    hits: npt.ArrayLike, clusters: npt.ArrayLike, seed: int = 0, resamples: int = RESAMPLES
 ) -> tuple[float, float]:
-    """95 % percentile interval of a share, resampling whole scenes with replacement.
+    """95 % percentile interval of a share, resampling whole clusters with replacement.
 
     Parameters
     ----------
     hits : array of bool, shape (n,)
-    scenes : array, shape (n,)
-        The scene of each frame.
+    clusters : array, shape (n,)
+        The scene of each frame, or the person who gave each answer.
 
     Notes
     -----
-    A draw of scenes gives hits / frames over all its frames, as the share itself does: both
-    are ratios of sums, so the interval belongs to the number it stands beside.
+    A draw gives hits / items over all its items, as the share itself does: both are ratios of
+    sums, so the interval belongs to the number it stands beside. NaN for few clusters, or where
+    all draws agree (see `evaluate.metrics.bootstrap`).
     """
-    _, place = np.unique(np.asarray(scenes), return_inverse=True)
-    frames = np.bincount(place).astype(np.float64)
-    right = np.bincount(place, weights=np.asarray(hits, dtype=np.float64))
-    drawn = np.random.default_rng(seed).integers(len(frames), size=(resamples, len(frames)))
-    shares = right[drawn].sum(axis=1) / frames[drawn].sum(axis=1)
-    low, high = np.quantile(shares, (0.025, 0.975))
+    right = np.asarray(hits, dtype=np.float64)
+    sums = cluster_sums(np.stack([right, np.ones_like(right)], axis=1), clusters)
+    low, high = bootstrap_sums(sums, lambda total: total[:, 0] / total[:, 1], seed, resamples)
     return float(low), float(high)
 
 
-def accuracy(hits: npt.ArrayLike, scenes: npt.ArrayLike, seed: int = 0) -> Share:
-    """Share of right answers with the interval that fits the number of scenes.
+def accuracy(hits: npt.ArrayLike, clusters: npt.ArrayLike, seed: int = 0) -> Interval:
+    """Share of right answers with the interval that fits the number of clusters.
 
     Parameters
     ----------
     hits : array of bool, shape (n,)
-    scenes : array, shape (n,)
-        The scene of each frame.
+    clusters : array, shape (n,)
+        The scene of each frame, or the person who gave each answer.
 
     Raises
     ------
@@ -118,18 +107,18 @@ def accuracy(hits: npt.ArrayLike, scenes: npt.ArrayLike, seed: int = 0) -> Share
     (0.75, 4, 'wilson')
     """
     right = np.asarray(hits, dtype=bool)
-    groups = np.asarray(scenes)
-    if right.shape != groups.shape:
-        raise ValueError(f"{right.shape} answers, {groups.shape} scenes")
+    names = np.asarray(clusters)
+    if right.shape != names.shape:
+        raise ValueError(f"{right.shape} answers, {names.shape} clusters")
     n = right.size
     if n == 0:
-        return Share(math.nan, math.nan, math.nan, 0, "none")
+        return Interval(math.nan, math.nan, math.nan, 0, "none")
     total = int(right.sum())
-    count = len(np.unique(groups))
+    count = len(np.unique(names))
     if count < MIN_SCENES:
-        return Share(total / n, *wilson(total, n), n, "wilson")
-    low, high = scene_bootstrap(right, groups, seed)
-    if low == high:
+        return Interval(total / n, *wilson(total, n), n, "wilson")
+    low, high = share_interval(right, names, seed)
+    if math.isnan(low):
         # Every scene alike, mostly all right: a bootstrap cannot see beyond it. One draw a scene.
-        low, high = wilson(round(total / n * count), count)
-    return Share(total / n, low, high, n, "scene_bootstrap")
+        return Interval(total / n, *wilson(round(total / n * count), count), n, "wilson")
+    return Interval(total / n, low, high, n, "cluster_bootstrap")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evaluate.metrics.boxes import FloatArray, IntArray
+from evaluate.metrics.arrays import FloatArray, IntArray, ratio
 from evaluate.metrics.matching import Matching
 from evaluate.metrics.pooling import Pool, candidate_places, defined_mean, pool
 
@@ -128,20 +128,15 @@ def average_precision(
     """
     pooled = pool(matching, groups, weights)
     places, numbers = candidate_places(pooled)
-    shape = (len(matching.area_names), len(matching.iou_thresholds), len(pooled.group))
-    precision, recall = np.full(shape, np.nan), np.full(shape, np.nan)
-    for area, n_truth in enumerate(pooled.n_truth):
-        some = n_truth > 0
-        found = _curves(pooled, area, places, numbers)
-        precision[area][:, some] = found[0][:, some]
-        recall[area][:, some] = found[1][:, some] / n_truth[some]
+    curves = [_curves(pooled, area, places, numbers) for area in range(len(pooled.n_truth))]
+    total = pooled.n_truth[:, None]
     return AveragePrecision(
         matching=matching,
         groups=pooled.groups,
         group=pooled.group,
         category=pooled.category,
-        precision=precision,
-        recall=recall,
+        precision=np.where(total > 0, [precision for precision, _ in curves], np.nan),
+        recall=ratio([hits for _, hits in curves], total),
         limited_recall={
             limit: _limited_recall(pooled, limit, places, numbers)
             for limit in recall_limits
@@ -180,7 +175,8 @@ def _curves(
     area_under = np.bincount(lane, weights=precision * (reached - before), minlength=n_lanes)
     found = np.bincount(lane, weights=weight[place], minlength=n_lanes)
     shape = (len(hits), n_segments)
-    return (area_under / len(RECALL_POINTS)).reshape(shape), found.reshape(shape)
+    hit_counts = found.astype(np.float64)
+    return (area_under / len(RECALL_POINTS)).reshape(shape), hit_counts.reshape(shape)
 
 
 def _running(values: IntArray, starts: IntArray, segment: IntArray) -> IntArray:
@@ -202,9 +198,7 @@ def _highest_to_come(values: FloatArray, lane: IntArray) -> FloatArray:
     return np.asarray(values[order][highest])
 
 
-def _limited_recall(
-    pooled: Pool, limit: int, places: IntArray, numbers: IntArray
-) -> FloatArray:
+def _limited_recall(pooled: Pool, limit: int, places: IntArray, numbers: IntArray) -> FloatArray:
     n_segments = len(pooled.group)
     weight = pooled.weight[places] * (pooled.matching.rank[pooled.rows[places]] < limit)
     hits = pooled.matching.hits(0)[:, numbers]
@@ -214,5 +208,4 @@ def _limited_recall(
             for row in hits
         ]
     )
-    total = pooled.n_truth[0].astype(np.float64)
-    return np.divide(found, total, out=np.full_like(found, np.nan), where=total > 0)
+    return ratio(found, pooled.n_truth[0])

@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
+from evaluate.metrics.arrays import BoolArray, FloatArray
 
 
 def xywh_to_xyxy(boxes_xywh_px: npt.ArrayLike) -> FloatArray:
@@ -79,4 +77,4 @@ def paired_iou(
     union = whole + areas(second_xyxy_px) - shared
     if crowd is not None:
         union = np.where(crowd, whole, union)
-    return np.divide(shared, union, out=np.zeros_like(shared), where=shared > 0)
+    return np.asarray(np.divide(shared, union, out=np.zeros_like(shared), where=shared > 0))

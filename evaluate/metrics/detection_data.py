@@ -9,14 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from evaluate.metrics.boxes import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    areas,
-    checked_boxes,
-    xywh_to_xyxy,
-)
+from evaluate.metrics.arrays import BoolArray, FloatArray, IntArray
+from evaluate.metrics.boxes import areas, checked_boxes, xywh_to_xyxy
 
 
 @dataclass(frozen=True, eq=False)

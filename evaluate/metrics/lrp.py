@@ -23,12 +23,14 @@ and Localization Recall Precision, ECCV 2018 (arXiv 1807.01696); kemaloksuz/LRP-
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from evaluate.metrics.boxes import FloatArray, IntArray, paired_iou
+from evaluate.metrics.arrays import FloatArray, IntArray, ratio
+from evaluate.metrics.boxes import paired_iou
 from evaluate.metrics.matching import Matching
 from evaluate.metrics.pooling import Pool, candidate_places, defined_mean, pool
 
@@ -187,12 +189,9 @@ class _Curves:
         tp, fp, loc = (
             np.where(some, np.append(curve, 0)[np.where(some, place, -1)], 0) for curve in curves
         )
-        out = np.full((5, len(total)), np.nan)
-        np.divide(loc / (1 - self._tau) + fp + total - tp, fp + total, out=out[0], where=total > 0)
-        np.divide(loc, tp, out=out[1], where=tp > 0)
-        np.divide(fp, tp + fp, out=out[2], where=tp + fp > 0)
-        np.divide(total - tp, total, out=out[3], where=total > 0)
-        out[4] = scores
+        error = ratio(loc / (1 - self._tau) + fp + total - tp, fp + total)
+        parts = (ratio(loc, tp), ratio(fp, tp + fp), ratio(total - tp, total))
+        out = np.stack([error, *parts, scores])
         out[:, total == 0] = np.nan
         return out
 
@@ -215,8 +214,7 @@ class _Curves:
     def _running_iou(self, values: FloatArray) -> FloatArray:
         """Sums within each segment, each from its own start: no rounding from other segments."""
         out = np.empty_like(values)
-        starts = self._pool.starts.tolist()
-        for begin, end in zip(starts[:-1], starts[1:], strict=True):
+        for begin, end in itertools.pairwise(self._pool.starts.tolist()):
             np.cumsum(values[begin:end], out=out[begin:end])
         return out
 

@@ -14,12 +14,14 @@ for all thresholds and area ranges as lanes of one array.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from evaluate.metrics.boxes import BoolArray, FloatArray, IntArray, areas, paired_iou
+from evaluate.metrics.arrays import BoolArray, FloatArray, IntArray
+from evaluate.metrics.boxes import areas, paired_iou
 from evaluate.metrics.detection_data import Detections, GroundTruth, positions
 
 #: 0.50, 0.55 … 0.95.
@@ -88,7 +90,7 @@ class Matching:
 
     def hits(self, area: int) -> BoolArray:
         """Right detections among the candidates, shape (n_thresholds, n_candidates)."""
-        return np.append(self.truth_counts[area], False)[self.truth_row[area]]
+        return np.asarray(np.append(self.truth_counts[area], False)[self.truth_row[area]])
 
     def area_index(self, name: str) -> int:
         """Place of an area range.
@@ -239,12 +241,12 @@ def _take(
     reached = _reachable(thresholds)
     taken = np.zeros((len(crowd), *lanes), bool)
     found = np.full((len(rows), *lanes), -1, np.int32)
-    for begin, end in zip(ends[:-1], ends[1:], strict=True):
+    for begin, end in itertools.pairwise(ends.tolist()):
         these = truth[begin:end]
         size = end - begin
-        is_open = (~taken[these] | crowd[these][:, None, None]) & (
-            iou[begin:end, None] >= reached
-        )[:, None, :]
+        is_open = (~taken[these] | crowd[these][:, None, None]) & (iou[begin:end, None] >= reached)[
+            :, None, :
+        ]
         # An object that counts beats any ignored one.
         standing = np.arange(size, dtype=np.int32)[:, None] + np.int32(size) * counts[these]
         standing = np.where(is_open, standing[:, :, None], np.int32(-1))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evaluate.metrics.boxes import BoolArray, FloatArray, IntArray
+from evaluate.metrics.arrays import FloatArray, IntArray, ratio
 from evaluate.metrics.matching import Matching
 
 
@@ -76,7 +76,7 @@ def pool(
     times = _per_image(weights, n_images, 1, "weights")
     if (times < 0).any():
         raise ValueError("a weight is negative")
-    n_groups = int(of_image.max(initial=-1)) + 1
+    n_groups = 1 if groups is None else int(of_image.max(initial=-1)) + 1
     of_image = np.where(times > 0, of_image, -1)
 
     cell = of_image[matching.truth_image] * n_categories + matching.truth_category
@@ -118,21 +118,16 @@ def candidate_places(pooled: Pool) -> tuple[IntArray, IntArray]:
 
 
 def defined_mean(values: FloatArray, group: IntArray, groups: int) -> FloatArray:
-    """Mean of the segments of each group, shape (…, groups), those undefined left out.
+    """Mean of the segments of each group, shape (groups,), those undefined left out.
 
     Parameters
     ----------
-    values : array of float, shape (…, n_segments)
+    values, group : arrays, shape (n_segments,)
         NaN where undefined. A group without any defined value has NaN.
     """
-    flat = values.reshape(-1, values.shape[-1])
-    means = np.full((len(flat), groups), np.nan)
-    for row, out in zip(flat, means, strict=True):
-        there: BoolArray = ~np.isnan(row)
-        count = np.bincount(group[there], minlength=groups)
-        total = np.bincount(group[there], weights=row[there], minlength=groups)
-        np.divide(total, count, out=out, where=count > 0)
-    return means.reshape(*values.shape[:-1], groups)
+    there = ~np.isnan(values)
+    total = np.bincount(group[there], weights=values[there], minlength=groups)
+    return ratio(total, np.bincount(group[there], minlength=groups))
 
 
 def _per_image(values: npt.ArrayLike | None, n: int, default: int, what: str) -> IntArray:
