@@ -179,8 +179,8 @@ class _Release:
         for source, report in self._new([path]):
             spec = {"source": "SNAP release", "file": source.name, "task": task}
             observer_id = put_observer(self.catalog, Observer(path.stem, "model", spec))
-            write(source, observer_id, report)
             report.counts[f"observers_{task}"] = 1
+            write(source, observer_id, report)
 
     def _classifier(self, source: Source, observer_id: int, report: SourceReport) -> None:
         table = read_xlsx(source.path, source.name)

@@ -111,7 +111,8 @@ def _import_questions(
         for frame_id, shown in by_frame.items():
             if stored[frame_id].options != shown:
                 report.reject("the catalog has other options for it", f"{paths[frame_id]} {task}")
-        report.counts[f"stimuli_{task}"] = len(by_frame)
+        if by_frame:
+            report.counts[f"stimuli_{task}"] = len(by_frame)
 
 
 def _columns(table: Table, *names: str) -> Iterator[tuple[object, ...]]:
