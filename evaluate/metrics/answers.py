@@ -1,4 +1,4 @@
-"""Answers in words: soft and hard accuracy, kinds of errors, lengths, chance, confusions."""
+"""Answers in words: soft and hard accuracy, errors, lengths, chance, biases, confusions."""
 
 from __future__ import annotations
 
@@ -123,6 +123,28 @@ def constant_answer_chance(truths: npt.ArrayLike) -> float:
     if not found.size:
         return math.nan
     return float(np.unique(found, return_counts=True)[1].max() / found.size)
+
+
+def shape_bias(answers: npt.ArrayLike, shapes: npt.ArrayLike, textures: npt.ArrayLike) -> float:
+    """Share of decisions for the shape, of those for shape or texture, on cue-conflict pictures.
+
+    Pictures whose shape and texture are of one category decide nothing, nor do answers that name
+    neither; NaN where no answer is left. All decisions are pooled. Source: Geirhos et al.,
+    ImageNet-trained CNNs are biased towards texture, ICLR 2019 (arXiv 1811.12231).
+
+    Examples
+    --------
+    >>> shape_bias(["cat", "clock", "bird", "cat"], ["cat"] * 4, ["clock", "clock", "dog", "cat"])
+    0.5
+    """
+    given, shape, texture = (np.asarray(column) for column in (answers, shapes, textures))
+    if not given.shape == shape.shape == texture.shape:
+        raise ValueError(f"shapes differ: {given.shape}, {shape.shape}, {texture.shape}")
+    conflict = shape != texture
+    for_shape = int((conflict & (given == shape)).sum())
+    for_texture = int((conflict & (given == texture)).sum())
+    decided = for_shape + for_texture
+    return for_shape / decided if decided else math.nan
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ for all thresholds and area ranges as lanes of one array.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from dataclasses import dataclass
 
@@ -91,6 +92,17 @@ class Matching:
     def hits(self, area: int) -> BoolArray:
         """Right detections among the candidates, shape (n_thresholds, n_candidates)."""
         return np.asarray(np.append(self.truth_counts[area], False)[self.truth_row[area]])
+
+    def only(self, area: str = "all") -> Matching:
+        """The same for one area range: what is left out need not be accumulated."""
+        place = [self.area_index(area)]
+        return dataclasses.replace(
+            self,
+            area_names=(area,),
+            in_range=self.in_range[place],
+            truth_row=self.truth_row[place],
+            truth_counts=self.truth_counts[place],
+        )
 
     def area_index(self, name: str) -> int:
         """Place of an area range.

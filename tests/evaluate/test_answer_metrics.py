@@ -15,6 +15,7 @@ from evaluate.metrics.answers import (
     answer_scores,
     constant_answer_chance,
     guess_chance,
+    shape_bias,
     shares,
     top_confusions,
 )
@@ -139,6 +140,32 @@ def test_confusions_need_equal_lengths():
 
 def test_shares_of_letters():
     assert shares(list("AAAB")) == {"A": 0.75, "B": 0.25}
+
+
+triples = st.lists(st.tuples(*[st.sampled_from("abc")] * 3), min_size=1, max_size=30)
+
+
+@given(triples)
+def test_shape_bias_equals_plain_counts(rows):
+    answers_given, shapes, textures = zip(*rows, strict=True)
+    decisions = [a == s for a, s, t in rows if s != t and a in (s, t)]
+    expected = sum(decisions) / len(decisions) if decisions else math.nan
+    found = shape_bias(answers_given, shapes, textures)
+    assert found == pytest.approx(expected, nan_ok=True)
+    other = shape_bias(answers_given, textures, shapes)
+    assert other == pytest.approx(1 - expected, nan_ok=True)
+
+
+def test_shape_bias_of_people(snaprig_data):
+    files = sorted((snaprig_data / "human-trials/cue-conflict").glob("*.csv"))
+    table = pd.concat([pd.read_csv(file, keep_default_na=False) for file in files])
+    assert len(table) == 12_800
+    cues = table["imagename"].str.extract(r"_([a-z]+)\d+-([a-z]+)\d+\.png$")
+    assert cues.notna().all(axis=None)
+    found = shape_bias(table["object_response"], cues[0], cues[1])
+    assert found == pytest.approx(0.9587, abs=5e-5)
+    with pytest.raises(ValueError, match="shapes differ"):
+        shape_bias(["a"], ["a"], ["a", "b"])
 
 
 def test_phones_taken_for_ipods(snaprig_data):

@@ -1,4 +1,4 @@
-"""AP and oLRP against faster-coco-eval, a plain loop, published values, and their own laws."""
+"""AP and oLRP of known cases, and of published detections."""
 
 import doctest
 import json
@@ -6,173 +6,21 @@ import math
 
 import numpy as np
 import pytest
-from faster_coco_eval import COCO, COCOeval_faster
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from evaluate.metrics import boxes as boxes_module
 from evaluate.metrics.average_precision import average_precision
 from evaluate.metrics.bootstrap import bootstrap_weights
-from evaluate.metrics.boxes import paired_iou, xywh_to_xyxy, xyxy_to_xywh
+from evaluate.metrics.boxes import xywh_to_xyxy
 from evaluate.metrics.detection_data import (
     Detections,
     GroundTruth,
-    detections_from_coco,
-    truth_from_coco,
 )
+from evaluate.metrics.detection_frames import DetectedFrame, frames_to_arrays
+from evaluate.metrics.detection_intervals import FIGURES, detection_intervals
 from evaluate.metrics.lrp import lrp, optimal_lrp
-from evaluate.metrics.matching import AREA_RANGES, match
-
-FIGURES = 12
-
-
-def figures(summary):
-    """The twelve numbers in the order of the COCO tools, which have -1 for undefined."""
-    found = [summary.ap, summary.ap50, summary.ap75, *list(summary.ap_by_area.values())[1:]]
-    found += [*summary.ar_by_limit.values(), *list(summary.ar_by_area.values())[1:]]
-    return [-1.0 if math.isnan(value) else value for value in found]
-
-
-def parts(found):
-    return (found.error, found.loc, found.fp, found.fn)
-
-
-# ---- scenes on a coarse grid, so that equal overlaps and overlaps at a threshold are common ----
-
-box = st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(1, 14), st.integers(1, 14)).map(
-    lambda sides: [float(side * 9) for side in sides]
-)
-scores = st.sampled_from([0.1, 0.2, 0.3, 0.5, 0.7, 0.9])
-
-
-@st.composite
-def scenes(draw, distinct=False):
-    n_images, n_categories = draw(st.integers(1, 3)), draw(st.integers(1, 2))
-    image, category = st.integers(1, n_images), st.integers(1, n_categories)
-    truth = draw(st.lists(st.tuples(image, category, box, st.integers(0, 9)), max_size=8))
-    given_boxes = st.lists(st.tuples(image, category, box), max_size=12)
-    found = draw(given_boxes)
-    # copies of objects, shifted a little: hits
-    for place in draw(st.lists(st.integers(0, max(len(truth) - 1, 0)), max_size=8)):
-        if truth:
-            shift = draw(st.tuples(*[st.integers(-1, 1)] * 4))
-            where = [max(a + 9.0 * b, 9.0) for a, b in zip(truth[place][2], shift, strict=True)]
-            found.append((truth[place][0], truth[place][1], where))
-    n = len(found)
-    if distinct:
-        values = [rank / (n + 1) for rank in draw(st.permutations(range(1, n + 1)))]
-    else:
-        values = draw(st.lists(scores, min_size=n, max_size=n))
-    document = {
-        "info": {},
-        "images": [{"id": k} for k in range(1, n_images + 1)],
-        "categories": [{"id": k, "name": str(k)} for k in range(1, n_categories + 1)],
-        "annotations": [
-            {
-                "id": k,
-                "image_id": where,
-                "category_id": what,
-                "bbox": sides,
-                "area": sides[2] * sides[3],
-                "iscrowd": int(crowd == 0),
-            }
-            for k, (where, what, sides, crowd) in enumerate(truth, 1)
-        ],
-    }
-    results = [
-        {"image_id": where, "category_id": what, "bbox": sides, "score": score}
-        for (where, what, sides), score in zip(found, values, strict=True)
-    ]
-    return document, results
-
-
-def matched(document, results, **options):
-    return match(truth_from_coco(document, area="file"), detections_from_coco(results), **options)
-
-
-def by_faster_coco_eval(document, results):
-    gt = COCO(json.loads(json.dumps(document)))
-    judged = COCOeval_faster(gt, gt.loadRes(results), "bbox", print_function=lambda *_: None)
-    judged.evaluate()
-    judged.accumulate()
-    judged.summarize()
-    return judged.stats[:FIGURES]
-
-
-# ---- a plain loop over images, detections and objects, as the reference implementation has it ----
-
-
-MISS, IGNORED = -1.0, -2.0
-
-
-def overlap(a, b, crowd):
-    w = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    h = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    if w <= 0 or h <= 0:
-        return 0.0
-    return w * h / (a[2] * a[3] if crowd else a[2] * a[3] + b[2] * b[3] - w * h)
-
-
-def loop_marks(document, results, category, area, threshold, limit=100):
-    """(score, IoU of a hit, MISS or IGNORED) of each detection by falling score; objects."""
-    low, high = AREA_RANGES[area]
-    marks, objects = [], 0
-    for image in document["images"]:
-        here = {"image_id": image["id"], "category_id": category}
-        truth = [t for t in document["annotations"] if here.items() <= t.items()]
-        ignored = [bool(t["iscrowd"]) or not low <= t["area"] <= high for t in truth]
-        objects += ignored.count(False)
-        found = sorted((r for r in results if here.items() <= r.items()), key=lambda r: -r["score"])
-        free = [True] * len(truth)
-        for r in found[:limit]:
-            best, chosen = (False, threshold), None
-            for place, t in enumerate(truth):
-                iou = overlap(r["bbox"], t["bbox"], t["iscrowd"])
-                worth = (not ignored[place], iou)
-                if (free[place] or t["iscrowd"]) and iou >= threshold and worth >= best:
-                    best, chosen = worth, place
-            if chosen is not None:
-                free[chosen] = False
-                marks.append((r["score"], IGNORED if ignored[chosen] else best[1]))
-            else:
-                inside = low <= r["bbox"][2] * r["bbox"][3] <= high
-                marks.append((r["score"], MISS if inside else IGNORED))
-    return sorted(marks, key=lambda mark: -mark[0]), objects
-
-
-def lrp_of(marks, objects, tau=0.5):
-    hits = [iou for _, iou in marks if iou not in (MISS, IGNORED)]
-    fp, fn = sum(iou == MISS for _, iou in marks), objects - len(hits)
-    loc = sum(1 - iou for iou in hits)
-    return (
-        (loc / (1 - tau) + fp + fn) / (len(hits) + fp + fn),
-        loc / len(hits) if hits else math.nan,
-        fp / (len(hits) + fp) if len(hits) + fp else math.nan,
-        fn / objects,
-    )
-
-
-def loop_olrp(document, results, category, area):
-    marks, objects = loop_marks(document, results, category, area, 0.5)
-    if not objects:
-        return None
-    if all(iou in (MISS, IGNORED) for _, iou in marks):
-        return (1.0, math.nan, math.nan, 1.0)
-    candidates = [lrp_of(marks[:k], objects) for k in range(1, len(marks) + 1)]
-    return min(candidates, key=lambda found: found[0])
-
-
-def loop_ap(document, results, category, area, threshold):
-    marks, objects = loop_marks(document, results, category, area, threshold)
-    if not objects:
-        return None
-    curve, hits = [], 0
-    for k, iou in enumerate((iou for _, iou in marks if iou != IGNORED), 1):
-        hits += iou != MISS
-        curve.append((hits / objects, hits / k))
-    return float(
-        np.mean([max((p for r, p in curve if r >= c), default=0) for c in np.linspace(0, 1, 101)])
-    )
+from evaluate.metrics.matching import match
+from schemas.records import Instance
+from tests.evaluate.detection_scenes import by_faster_coco_eval, figures, matched, parts
 
 
 @pytest.mark.parametrize("module", [boxes_module])
@@ -181,206 +29,6 @@ def test_examples_in_the_docstrings(module):
     assert done.attempted > 0
     assert done.failed == 0
 
-
-@settings(deadline=None, max_examples=150)
-@given(scenes())
-def test_ap_equals_faster_coco_eval(scene):
-    document, results = scene
-    if results:  # it fails on an empty list; test_metric_pitfalls has ours
-        ours = figures(average_precision(matched(document, results)).summary())
-        assert ours == pytest.approx(by_faster_coco_eval(document, results), abs=1e-12)
-
-
-@settings(deadline=None, max_examples=100)
-@given(scenes())
-def test_ap_equals_a_plain_loop(scene):
-    document, results = scene
-    found = average_precision(matched(document, results))
-    for a, area in enumerate(AREA_RANGES):
-        for t, threshold in enumerate(found.matching.iou_thresholds):
-            ours = dict(
-                zip((found.category + 1).tolist(), found.precision[a, t].tolist(), strict=True)
-            )
-            for category in (c["id"] for c in document["categories"]):
-                expected = loop_ap(document, results, category, area, threshold)
-                mine = ours.get(category, math.nan)
-                assert mine == pytest.approx(
-                    math.nan if expected is None else expected, nan_ok=True, abs=1e-12
-                )
-
-
-def two_decimals(values):
-    return [None if math.isnan(value) else round(value, 9) for value in values]
-
-
-@settings(deadline=None, max_examples=200)
-@given(scenes())
-def test_olrp_equals_a_plain_loop(scene):
-    document, results = scene
-    found = optimal_lrp(matched(document, results))
-    for area in AREA_RANGES:
-        ours = found.by_category(area=area)
-        expected = {}
-        for category in (c["id"] for c in document["categories"]):
-            best = loop_olrp(document, results, category, area)
-            error = math.nan if best is None else best[0]
-            if category in ours:
-                assert ours[category].error == pytest.approx(error, nan_ok=True, abs=1e-12)
-            if best is not None:
-                expected[category] = best
-        # Where several scores give the lowest error up to rounding, the parts may be any of theirs.
-        for category, best in expected.items():
-            mine = ours[category]
-            if math.isnan(best[1]) or math.isnan(mine.loc):
-                assert two_decimals(parts(mine)) == two_decimals(best)
-                continue
-            marks, objects = loop_marks(document, results, category, area, 0.5)
-            near = [lrp_of(marks[:k], objects) for k in range(1, len(marks) + 1)]
-            near = [row for row in near if row[0] <= best[0] + 1e-12]
-            assert two_decimals(parts(mine)) in [two_decimals(row) for row in near]
-
-
-@settings(deadline=None, max_examples=100)
-@given(scenes(), scores)
-def test_lrp_at_a_score_equals_a_plain_loop(scene, score):
-    document, results = scene
-    ours = lrp(matched(document, results), score).by_category()
-    for category, mine in ours.items():
-        marks, objects = loop_marks(document, results, category, "all", 0.5)
-        if objects:
-            passed = [mark for mark in marks if mark[0] >= score]
-            assert two_decimals(parts(mine)) == two_decimals(lrp_of(passed, objects))
-        else:
-            assert all(math.isnan(value) for value in parts(mine))
-
-
-@settings(deadline=None, max_examples=100)
-@given(scenes())
-def test_no_threshold_beats_the_optimum(scene):
-    matching = matched(*scene)
-    best = optimal_lrp(matching)
-    for score in sorted({row["score"] for row in scene[1]}):
-        other = lrp(matching, score)
-        assert (np.nan_to_num(best.error) <= np.nan_to_num(other.error) + 1e-12).all()
-    # and it is reached, at each category's own score
-    limit = np.full(len(matching.categories), 2.0)
-    limit[best.category] = np.nan_to_num(best.score[0], nan=2.0)
-    # equal scores are one candidate here and several there, so at least as good
-    assert (
-        np.nan_to_num(lrp(matching, limit).error[0]) >= np.nan_to_num(best.error[0]) - 1e-12
-    ).all()
-
-
-@settings(deadline=None, max_examples=80)
-@given(scenes())
-def test_bounds(scene):
-    matching = matched(*scene)
-    ap, errors = average_precision(matching), optimal_lrp(matching)
-    for values, top in (
-        (ap.precision, 1),
-        (ap.recall, 1),
-        (errors.error, 1),
-        (errors.loc, 0.5),
-        (errors.fp, 1),
-        (errors.fn, 1),
-    ):
-        defined = values[~np.isnan(values)]
-        assert ((defined >= -1e-15) & (defined <= top + 1e-15)).all()
-    # stricter overlaps never give more, more detections never less recall
-    assert (np.diff(np.nan_to_num(ap.recall), axis=1) <= 1e-12).all()
-    limited = [np.nan_to_num(values) for values in ap.limited_recall.values()]
-    assert (np.diff(limited, axis=0) >= 0).all()
-
-
-@settings(deadline=None, max_examples=80)
-@given(scenes(distinct=True), st.randoms(use_true_random=False))
-def test_order_of_images_and_detections_does_not_matter(scene, random):
-    document, results = scene
-    before = matched(document, results)
-    shuffled = {**document, "images": random.sample(document["images"], len(document["images"]))}
-    after = matched(shuffled, random.sample(results, len(results)))
-    assert figures(average_precision(after).summary()) == pytest.approx(
-        figures(average_precision(before).summary())
-    )
-    assert parts(optimal_lrp(after).mean()) == pytest.approx(
-        parts(optimal_lrp(before).mean()), nan_ok=True
-    )
-
-
-@settings(deadline=None, max_examples=60)
-@given(scenes(), st.sampled_from([0.25, 4.0, 64.0]))
-def test_scale_of_the_boxes_does_not_matter(scene, factor):
-    document, results = scene
-
-    def scaled(rows):
-        return [{**row, "bbox": [side * factor for side in row["bbox"]]} for row in rows]
-
-    anything = {"all": (0.0, math.inf)}
-    bigger = {**document, "annotations": scaled(document["annotations"])}
-    before = matched(document, results, area_ranges=anything)
-    after = matched(bigger, scaled(results), area_ranges=anything)
-    assert average_precision(after).precision == pytest.approx(
-        average_precision(before).precision, nan_ok=True
-    )
-    assert optimal_lrp(after).error == pytest.approx(optimal_lrp(before).error, nan_ok=True)
-
-
-@settings(deadline=None, max_examples=60)
-@given(scenes(distinct=True), st.lists(st.integers(0, 3), min_size=3, max_size=3))
-def test_weights_equal_copies_of_the_images(scene, times):
-    """What the bootstrap relies on: a drawn image counts as often as it was drawn."""
-    document, results = scene
-    times = times[: len(document["images"])]
-    copies = {**document, "images": [], "annotations": []}
-    found = []
-    for image, n in zip(document["images"], times, strict=True):
-        for copy in range(n):
-            there = {"image_id": image["id"] * 10 + copy}
-            copies["images"].append({"id": image["id"] * 10 + copy})
-            copies["annotations"] += [
-                {**row, **there}
-                for row in document["annotations"]
-                if row["image_id"] == image["id"]
-            ]
-            found += [{**row, **there} for row in results if row["image_id"] == image["id"]]
-    weighted, real = matched(document, results), matched(copies, found)
-    assert figures(average_precision(weighted, weights=times).summary()) == pytest.approx(
-        figures(average_precision(real).summary()), abs=1e-12
-    )
-    for area in AREA_RANGES:
-        ours = optimal_lrp(weighted, weights=times).by_group(area)["error"]
-        assert ours == pytest.approx(optimal_lrp(real).by_group(area)["error"], nan_ok=True)
-
-
-@settings(deadline=None, max_examples=60)
-@given(scenes())
-def test_groups_equal_the_images_alone(scene):
-    """One accumulation for all groups gives what each group's own files give."""
-    document, results = scene
-    together = matched(document, results)
-    n = len(document["images"])
-    groups = np.array([0, 1, -1])[:n]
-    ap, errors = average_precision(together, groups), optimal_lrp(together, groups)
-    for group in range(min(n, 2)):
-        image = group + 1
-        alone = matched(
-            {
-                **document,
-                "images": [{"id": image}],
-                "annotations": [r for r in document["annotations"] if r["image_id"] == image],
-            },
-            [row for row in results if row["image_id"] == image],
-        )
-        assert figures(ap.summary(group)) == pytest.approx(
-            figures(average_precision(alone).summary()), abs=1e-12
-        )
-        for area in AREA_RANGES:
-            assert parts(errors.mean(group, area)) == pytest.approx(
-                parts(optimal_lrp(alone).mean(area=area)), nan_ok=True
-            )
-
-
-# ---- known cases ----
 
 HERE = [10.0, 10.0, 50.0, 40.0]
 
@@ -526,13 +174,6 @@ def test_no_images_chosen():
         optimal_lrp(matching, weights=[-1])
 
 
-@given(st.lists(box, min_size=1, max_size=5))
-def test_boxes_there_and_back(rows):
-    corners = xywh_to_xyxy(rows)
-    assert xyxy_to_xywh(corners) == pytest.approx(np.array(rows))
-    assert paired_iou(corners, corners).tolist() == [1.0] * len(rows)
-
-
 # ---- published values ----
 
 
@@ -582,18 +223,66 @@ def test_snap_detectors(snaprig_data, detector, ap, ap50):
 
 
 def test_intervals_by_resampling_images(snaprig_data):
-    """Drawn images through the stored matching equal files in which they are copied."""
+    """Drawn images through the stored matching; each group as if it were alone."""
     folder = snaprig_data / "snap-detections"
     matching = matched(read(folder, "ground_truth.json"), read(folder, "nanodet_m_416.json"))
     frames = np.arange(99)
+    (found,) = detection_intervals(matching, frames, seed=1, resamples=60)
+    assert tuple(found) == FIGURES
+    for figure in found.values():
+        assert figure.low < figure.value < figure.high
+        assert (figure.n, figure.method) == (99, "cluster_bootstrap")
+    assert found["ap"].value == average_precision(matching).summary().ap
+    assert found["olrp_fp"].value == optimal_lrp(matching).mean().fp
 
-    def statistic(weights):
-        found = optimal_lrp(matching, weights=weights).mean()
-        return found.error, average_precision(matching, weights=weights).summary().ap50
+    def ap50(weights):
+        return average_precision(matching, weights=weights).summary().ap50
 
-    low, high = bootstrap_weights(statistic, frames, seed=1, resamples=60)
-    value = statistic(np.ones(99, int))
-    assert (low < value).all()
-    assert (value < high).all()
-    again = bootstrap_weights(statistic, frames, seed=1, resamples=60)
-    assert np.array_equal(again, (low, high))
+    low, high = bootstrap_weights(ap50, frames, seed=1, resamples=60)
+    assert (found["ap50"].low, found["ap50"].high) == pytest.approx((float(low), float(high)))
+
+    halves = (frames >= 50).astype(int)
+    both = detection_intervals(matching, frames, halves, seed=1, resamples=60)
+    assert [group["olrp"].n for group in both] == [50, 49]
+    second = optimal_lrp(matching, weights=halves).mean()
+    assert both[1]["olrp"].value == pytest.approx(second.error)
+    few = detection_intervals(matching, frames // 20, resamples=60)
+    assert few[0]["ap"].method == "none"  # five clusters
+
+
+def test_frames_of_the_catalog():
+    """Objects and answers by name; answers about a picture of another size are scaled."""
+    objects_here = (
+        Instance("cup", (100.0, 50.0, 40.0, 30.0), 900.0, (1920, 1280)),
+        Instance("cup", (900.0, 50.0, 40.0, 30.0), 0.0, (1920, 1280), crowd=True),
+    )
+    answer = {
+        "labels": ["cup", "tie"],
+        "scores": [0.9, 0.8],
+        "boxes_xywh_px": [[50.0, 25.0, 20.0, 15.0], [1.0, 1.0, 9.0, 9.0]],
+        "size_px": [960, 640],
+    }
+    frames = [
+        DetectedFrame(7, objects_here, answer),
+        DetectedFrame(9, objects_here[:1], None),  # the detector failed: a miss
+        DetectedFrame(8, (), {**answer, "labels": ["cup", "cup"]}),
+    ]
+    truth, found, names = frames_to_arrays(frames)
+    assert names == ("cup", "tie")
+    assert truth.images.tolist() == [7, 8, 9]
+    assert truth.areas_px2.tolist() == [900, 1200, 900]
+    matching = match(truth, found)
+    assert parts(optimal_lrp(matching, groups=[0, -1, -1]).mean()) == (0, 0, 0, 0)
+    assert optimal_lrp(matching, groups=[-1, -1, 0]).mean().error == 1
+    whole = optimal_lrp(matching).by_category()
+    assert list(whole) == [0]
+    assert whole[0].fn == 0.5
+    no_frames = frames_to_arrays([])
+    assert math.isnan(average_precision(match(*no_frames[:2])).summary().ap)
+    with pytest.raises(ValueError, match="frame 7: labels, scores and boxes differ"):
+        frames_to_arrays([DetectedFrame(7, (), {**answer, "labels": ["cup"]})])
+    with pytest.raises(ValueError, match="images: an id is listed twice"):
+        frames_to_arrays([frames[1], frames[1]])
+    other = Instance("cup", (1.0, 1.0, 2.0, 2.0), 4.0, (10, 10))
+    with pytest.raises(ValueError, match="marked in pictures of"):
+        frames_to_arrays([DetectedFrame(7, (objects_here[0], other), None)])

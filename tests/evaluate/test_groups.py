@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluate.metrics import groups as groups_module
+from evaluate.metrics.accuracy import accuracy
 from evaluate.metrics.groups import Groups, balanced_mean, exposure_range, group_by
 from evaluate.metrics.sensitivity import sensitivity
 
@@ -112,6 +113,9 @@ def test_people_by_question_and_exposure(snaprig_data):
     by_offset = group_by(columns, ["ev_offset"]).apply(macro, right, columns["question"])
     assert max(by_offset, key=by_offset.get) == 1
     assert by_offset[1] == pytest.approx(0.88844, abs=5e-6)
+    whole = accuracy(right, table["Subject_id"])  # people are resampled, all of their trials
+    assert whole.method == "cluster_bootstrap"
+    assert 0.02 < whole.high - whole.low < 0.1
     both = group_by(columns, ["question", "ev_offset"])
     assert dict(zip(both.labels, both.means(right), strict=True))[3, 1] == pytest.approx(
         0.98235, abs=5e-6
