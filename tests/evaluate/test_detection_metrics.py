@@ -99,6 +99,28 @@ def test_example_by_hand():
     assert summary.ap == pytest.approx(51 / 101 * 7 / 10)  # .5 to .8
 
 
+def test_of_two_equal_overlaps_the_later_object_is_taken():
+    """As by the COCO tools: the second detection then finds its only object gone."""
+    sides = [[0.0, 0.0, 10.0, 10.0], [4.0, 0.0, 10.0, 10.0]]
+    between, behind = [2.0, 0.0, 10.0, 10.0], [6.0, 0.0, 10.0, 10.0]
+    document = {
+        "info": {},
+        "images": [{"id": 1}],
+        "categories": [{"id": 1, "name": "cup"}],
+        "annotations": [
+            {"id": k, "image_id": 1, "category_id": 1, "bbox": box, "area": 100.0, "iscrowd": 0}
+            for k, box in enumerate(sides, 1)
+        ],
+    }
+    results = [
+        {"image_id": 1, "category_id": 1, "bbox": box, "score": score}
+        for box, score in ((between, 0.9), (behind, 0.8))
+    ]
+    found = average_precision(matched(document, results)).summary()
+    assert found.ap50 == pytest.approx(51 / 101)
+    assert figures(found) == pytest.approx(by_faster_coco_eval(document, results), abs=1e-12)
+
+
 def test_category_without_objects_is_skipped():
     truth = objects((1, 1, HERE), categories=(1, 2))
     matching = match(truth, given_boxes((1, 1, HERE, 0.5), (1, 2, HERE, 0.9)))
