@@ -1,31 +1,41 @@
 """Responses to verdicts: parsing what was said, then scoring it, without asking anyone again.
 
-The three stages stay apart: `evaluate.inference` asks, `parse_top5` reads an answer, and
-`score_labels` compares it with the truth.
+The stages stay apart: `evaluate.inference` asks or an import brings answers, `parse_top5` and
+`evaluate.answer_text` read them, `score_labels` and `evaluate.question_judges` compare them
+with the truth.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from evaluate.errors import EvaluateError
+from evaluate.importing import without_collector
 from evaluate.model import Label
+from evaluate.question_judges import (
+    FACTUAL,
+    NO_ANSWER,
+    QUESTIONS,
+    UNSCORABLE,
+    QuestionJudge,
+)
+from evaluate.release.rules import CLASSES
 from evaluate.vocabulary import Vocabulary
-from schemas.answer_store import CLASSIFICATION, Scorable, list_scorable, put_verdicts
+from schemas.answer_store import CLASSIFICATION
 from schemas.catalog import Catalog
-from schemas.records import Verdict
+from schemas.verdict_store import TruthRow, VerdictRow, iter_truths, put_verdict_rows
 
-#: The default protocol: the paper's rule, one for people and models.
+#: The default protocol: one rule for people and models.
 PAPER = "paper"
 
-NO_ANSWER = "no_answer"
-UNSCORABLE = "unscorable"
-FACTUAL = "factual"
+#: The released scripts' own rules, defects included.
+RELEASE = "release"
 
-_COMMIT_EVERY = 10_000
+PROTOCOLS = (PAPER, RELEASE)
 
 
 @dataclass(frozen=True)
@@ -36,20 +46,27 @@ class Scoring:
     unscorable: dict[str, str]
 
 
-def score_catalog(catalog: Catalog, vocabulary: Vocabulary, *, only_new: bool = False) -> Scoring:
-    """Score the responses to the classification task under protocol `paper`.
+def score_catalog(
+    catalog: Catalog, vocabulary: Vocabulary, protocol: str = PAPER, *, only_new: bool = False
+) -> Scoring:
+    """Score the responses to classification, Q1 to Q4 and choices under a protocol.
 
     With `only_new`, only those without a verdict under this very vocabulary. A response whose
-    scene has no known truth gets a verdict of kind `unscorable`: neither right nor wrong.
+    truth is not known gets a verdict of kind `unscorable`: neither right nor wrong.
     """
-    judge = _Judge(vocabulary)
-    digest = vocabulary.digest
-    found = list_scorable(catalog, CLASSIFICATION, PAPER, digest if only_new else None)
+    labels = _LabelJudge(vocabulary, release=protocol == RELEASE)
+    questions = QuestionJudge(vocabulary, release=protocol == RELEASE)
+    digest = vocabulary.digest if only_new else None
     scored = 0
-    for group in _groups(found):
-        put_verdicts(catalog, [judge.verdict(item) for item in group])
-        scored += len(group)
-    return Scoring(scored, judge.unscorable)
+    with without_collector():
+        for block in iter_truths(catalog, (CLASSIFICATION, *QUESTIONS), protocol, digest):
+            rows = [
+                labels.verdict(row) if row.task == CLASSIFICATION else questions.verdict(row)
+                for row in block
+            ]
+            put_verdict_rows(catalog, protocol, rows)
+            scored += len(rows)
+    return Scoring(scored, labels.unscorable | questions.unscorable)
 
 
 def parse_top5(payload: dict[str, Any]) -> list[Label]:
@@ -84,30 +101,35 @@ def unknown_categories(vocabulary: Vocabulary, categories: Iterable[str]) -> dic
     return unknown
 
 
-class _Judge:
+class _LabelJudge:
     """Remembers the accepted classes of each category, and which have none."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, *, release: bool) -> None:
         self._vocabulary = vocabulary
         self._digest = vocabulary.digest
         self._accepted: dict[str, frozenset[int]] = {}
+        if release:
+            self._accepted = {name: frozenset(classes) for name, classes in CLASSES.items()}
         self.unscorable: dict[str, str] = {}
 
-    def verdict(self, item: Scorable) -> Verdict:
-        accepted = self._accepted_classes(item.category)
-        parsed: dict[str, Any] = {"vocabulary": self._digest}
-        if item.error:
-            return Verdict(item.response_id, PAPER, parsed, None, None, NO_ANSWER)
-        labels = parse_top5(item.payload)
+    def verdict(self, row: TruthRow) -> VerdictRow:
+        """Judge one top-5 answer: a label is one of the classes offered, soft and hard are one."""
+        accepted = self._accepted_classes(row.category)
+        if row.error:
+            parsed = f'{{"vocabulary": "{self._digest}"}}'
+            return VerdictRow(row.response_id, parsed, None, None, NO_ANSWER)
+        labels = parse_top5(json.loads(row.payload))
         first = labels[0]
-        parsed |= {"label": first.class_index, "name": first.name, "probability": first.probability}
+        parsed = (
+            f'{{"vocabulary": "{self._digest}", "label": {first.class_index}, '
+            f'"name": {_quoted(first.name)}, "probability": {first.probability!r}'
+        )
         if accepted is None:
-            return Verdict(item.response_id, PAPER, parsed, None, None, UNSCORABLE)
+            return VerdictRow(row.response_id, parsed + "}", None, None, UNSCORABLE)
         place = score_labels(labels, accepted)
-        parsed["place"] = place
-        # A label is one of the classes offered and nothing else: soft and hard are one.
+        parsed += f', "place": {"null" if place is None else place}}}'
         right = place == 1
-        return Verdict(item.response_id, PAPER, parsed, right, right, "" if right else FACTUAL)
+        return VerdictRow(row.response_id, parsed, right, right, "" if right else FACTUAL)
 
     def _accepted_classes(self, category: str) -> frozenset[int] | None:
         if category in self.unscorable:
@@ -121,6 +143,6 @@ class _Judge:
         return self._accepted[category]
 
 
-def _groups(found: Iterator[Scorable]) -> Iterator[list[Scorable]]:
-    while group := list(itertools.islice(found, _COMMIT_EVERY)):
-        yield group
+@cache
+def _quoted(name: str) -> str:
+    return json.dumps(name)

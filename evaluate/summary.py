@@ -9,7 +9,8 @@ from typing import Any
 
 from evaluate.metrics.accuracy import Share, accuracy
 from evaluate.metrics.sensitivity import Sensitivity, sensitivity
-from evaluate.scoring import NO_ANSWER, PAPER, UNSCORABLE
+from evaluate.question_judges import NO_ANSWER, UNSCORABLE
+from evaluate.scoring import PAPER
 from schemas.answer_store import CLASSIFICATION, Answer, list_answers, list_observers
 from schemas.catalog import Catalog
 from schemas.records import Observer
