@@ -136,42 +136,51 @@ def run(
 
 
 @evaluate.command()
+@click.option(
+    "--protocol",
+    type=click.Choice(["paper", "release"]),
+    default="paper",
+    show_default=True,
+    help="One rule for people and models, or the released scripts' own rules.",
+)
 @_JSON
 @click.pass_obj
-def score(root: Path, as_json: bool) -> None:
-    """Score all responses anew under protocol `paper`, without asking anyone again.
+def score(root: Path, protocol: str, as_json: bool) -> None:
+    """Score all responses anew under a protocol, without asking anyone again.
 
     \b
     Examples:
       snaprig -w lab evaluate score
-      snaprig -w lab evaluate score --json
+      snaprig -w lab evaluate score --protocol release --json
     """  # noqa: D301
     with _plain_errors(), Workspace.open(root).catalog() as catalog:
-        from evaluate.scoring import PAPER, score_catalog
-        from evaluate.summary import metrics_json, observer_json, summarize_all
+        from evaluate.scores import score_observers
+        from evaluate.scoring import score_catalog
         from evaluate.vocabulary import load_vocabulary
 
         started = monotonic()
-        done = score_catalog(catalog, load_vocabulary(root))
+        done = score_catalog(catalog, load_vocabulary(root), protocol)
         duration_s = monotonic() - started
-        summaries = summarize_all(catalog)
+        observers = score_observers(catalog, protocol)
     if as_json:
-        observers = [{**observer_json(s), "metrics": metrics_json(s)} for s in summaries]
         document = {
-            "protocol": PAPER,
+            "protocol": protocol,
             "scored": done.scored,
             "unscorable": done.unscorable,
             "observers": observers,
+            "seconds": round(monotonic() - started, 3),
         }
         click.echo(json.dumps(document, indent=2))
         return
-    click.echo(f"{done.scored} responses scored in {duration_s:.1f} s")
-    for summary in summaries:
-        top1 = summary.top1
-        click.echo(
-            f"{summary.observer.name}: top-1 {top1.value:.1%} [{top1.low:.1%}, {top1.high:.1%}] "
-            f"of {top1.n}, top-5 {summary.top5.value:.1%}, no answer {summary.no_answer}"
+    click.echo(f"{done.scored} responses scored under {protocol} in {duration_s:.1f} s")
+    for one in observers:
+        shown = ("top1", "top5", "soft", "hard", "ps", "ap", "ap50", "olrp", "shape_bias")
+        values = ", ".join(
+            f"{name} {one['metrics'][name]:.3f}"
+            for name in shown
+            if one["metrics"].get(name) is not None
         )
+        click.echo(f"{one['name']} ({one['task']}, {one['n']}): {values}")
     _say_unscorable(done.unscorable)
 
 

@@ -150,7 +150,7 @@ def _put_answers(
                 key[1],
                 key[0],
                 "" if trial.response == NO_RESPONSE else trial.response,
-                payload=json.dumps({"imagename": trial.imagename}),
+                payload=json.dumps({"imagename": trial.imagename, "response": trial.response}),
                 latency_s=trial.rt_s,
                 timing=json.dumps({"session": trial.session, "trial": trial.trial}),
             )

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, delete, insert, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from schemas.answer_store import ORIGINAL
+from schemas.answer_store import DETECTION, ORIGINAL
 from schemas.capture_store import IMPORTED
 from schemas.catalog import Catalog, CatalogError
 from schemas.records import FrameKind, Instance, Outcome, RunStatus, Scene, utc_now
-from schemas.tables import frames, imports, instances, lightings, responses, runs, scenes
+from schemas.tables import frames, imports, instances, lightings, responses, runs, scenes, stimuli
 
 #: The light of imported pictures: a row that frames can refer to, not a lighting of a rig.
 UNKNOWN_LIGHT = "unknown"
@@ -226,6 +226,19 @@ def list_instances(catalog: Catalog) -> dict[str, list[Instance]]:
                 )
             )
     return found
+
+
+def frame_scenes(catalog: Catalog) -> dict[int, tuple[int, str]]:
+    """Frame id and scene name of every stimulus to detect objects in, by stimulus id."""
+    query = (
+        select(stimuli.c.id, frames.c.id, scenes.c.name)
+        .select_from(stimuli)
+        .join(frames, stimuli.c.frame_id == frames.c.id)
+        .join(scenes, frames.c.scene_id == scenes.c.id)
+        .where(stimuli.c.task == DETECTION)
+    )
+    with catalog.read() as connection:
+        return {row[0]: (row[1], row[2]) for row in connection.execute(query)}
 
 
 class Stimuli:

@@ -101,3 +101,52 @@ def put_verdict_rows(catalog: Catalog, protocol: str, rows: Sequence[VerdictRow]
             connection.exec_driver_sql(
                 statement, [(row[0], protocol, row[1], row[2], row[3], row[4]) for row in rows]
             )
+
+
+_SCORED = """
+    SELECT s.task, c.name, l.name, f.kind, f.ev_offset, u.kind = 'import', v.soft, v.hard,
+           v.error_kind, json_extract(v.parsed, '$.place'), r.observer_id,
+           CASE s.task WHEN 'choice' THEN r.payload ELSE '' END
+    FROM responses r
+    CROSS JOIN verdicts v ON v.response_id = r.id AND v.protocol = ?
+    CROSS JOIN stimuli s ON s.id = r.stimulus_id
+    CROSS JOIN frames f ON f.id = s.frame_id
+    CROSS JOIN runs u ON u.id = f.run_id
+    CROSS JOIN scenes c ON c.id = f.scene_id
+    CROSS JOIN lightings l ON l.id = f.lighting_id
+    WHERE r.observer_id = ?
+    ORDER BY r.stimulus_id
+"""
+
+
+class ScoredRow(NamedTuple):
+    """A verdict with the conditions of its frame.
+
+    Attributes
+    ----------
+    imported : bool
+        The frame was taken elsewhere.
+    place : int or None
+        Of the first accepted class among the labels given, for classification.
+    """
+
+    task: str
+    scene: str
+    lighting: str
+    frame_kind: str
+    ev_offset: int | None
+    imported: bool
+    soft: bool | None
+    hard: bool | None
+    error_kind: str
+    place: int | None
+    observer_id: int
+    payload: str
+
+
+def load_scored(catalog: Catalog, observer_id: int, protocol: str) -> list[ScoredRow]:
+    """All verdicts on an observer's responses under a protocol, in stimulus order."""
+    with catalog.read() as connection:
+        cursor = connection.connection.cursor()
+        cursor.execute(_SCORED, (protocol, observer_id))
+        return [ScoredRow(*row) for row in cursor.fetchall()]

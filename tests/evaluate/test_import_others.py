@@ -351,7 +351,7 @@ def test_trials_become_responses_of_people(catalog, tmp_path):
     assert (cat.text, cat.latency_s) == ("cat", 0.5)
     assert (silent.text, silent.latency_s) == ("", None)
     assert contrast.text == "dog"
-    assert cat.payload == {"imagename": TRIALS[0][-1]}
+    assert cat.payload == {"imagename": TRIALS[0][-1], "response": "cat"}
     assert {one["reason"]: one["rows"] for one in report.rejected} == {
         "a picture shown twice to one subject": 1,
         "response is none of the data set's categories": 1,
