@@ -18,7 +18,7 @@ from evaluate.metrics.detection_data import (
 from evaluate.metrics.detection_frames import DetectedFrame, frames_to_arrays
 from evaluate.metrics.detection_intervals import FIGURES, detection_intervals
 from evaluate.metrics.lrp import lrp, optimal_lrp
-from evaluate.metrics.matching import match
+from evaluate.metrics.matching import AREA_RANGES, match
 from schemas.records import Instance
 from tests.evaluate.detection_scenes import by_faster_coco_eval, figures, matched, parts
 
@@ -163,6 +163,15 @@ def test_area_ranges_ignore_what_lies_outside():
     assert math.isnan(errors.mean(area="medium").error)
     with pytest.raises(ValueError, match="no area range 'tiny'; there are all, small"):
         errors.mean(area="tiny")
+
+
+@pytest.mark.parametrize(("side", "names"), [(32, ("small", "medium")), (96, ("medium", "large"))])
+def test_both_ends_belong_to_an_area_range(side, names):
+    sides = [0.0, 0.0, float(side), float(side)]
+    errors = optimal_lrp(match(objects((1, 1, sides)), given_boxes((1, 1, sides, 0.9))))
+    for area in AREA_RANGES:
+        found = errors.mean(area=area).error
+        assert found == 0 if area in (*names, "all") else math.isnan(found)
 
 
 def test_other_thresholds_and_what_was_not_matched():
