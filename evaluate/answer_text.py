@@ -58,6 +58,8 @@ _NUMBER_WORDS = {
 }
 _TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50}
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*|[a-z]+(?:-[a-z]+)?", re.IGNORECASE)
+#: The article, or the pronoun: no votes.
+_ARTICLE = re.compile(r"[AI]\s+(?!or\b|and\b)[a-z]")
 _LABEL = re.compile(r"\(?\b([A-Z])\b(?![-'])\)?[).:]?\s*(?:\(?(\d+)\)?)?")
 
 
@@ -178,14 +180,10 @@ def read_option(text: str, options: Mapping[str, str]) -> Reading:
     if len(bare) == 1 and bare.upper() in options:  # a small letter only if it is all there is
         return Reading((options[bare.upper()],), alone=True)
     picked: dict[str, bool] = {}
-    for letter, number in _LABEL.findall(plain):
-        if letter not in options or (
-            letter in "AI"
-            and not number
-            and len(plain) > 3
-            and not plain.startswith((letter + ")", letter + "."))
-        ):
-            continue  # the article and the pronoun are no votes
+    for found in _LABEL.finditer(plain):
+        letter, number = found.groups()
+        if letter not in options or (not number and _ARTICLE.match(plain, found.start())):
+            continue
         if number and number != options[letter]:
             picked.setdefault(f"{letter}) {number}", False)
         else:

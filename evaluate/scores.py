@@ -12,9 +12,9 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
+from evaluate.importing import without_collector
 from evaluate.metrics.accuracy import accuracy
 from evaluate.metrics.answers import shape_bias
 from evaluate.metrics.average_precision import average_precision
@@ -66,15 +66,16 @@ class _Group:
 def score_observers(catalog: Catalog, protocol: str) -> list[Json]:
     """An entry for each observer and task that has answers, in the order the observers came."""
     found = []
-    for group in _groups(catalog, protocol):
-        by_task: dict[str, list[ScoredRow]] = {}
-        for row in group.rows:
-            by_task.setdefault(VQA if row.task in QUESTIONS else row.task, []).append(row)
-        for task, rows in by_task.items():
-            describe = _DESCRIBED[task]
-            described = describe(group, rows, protocol)
-            found.append({"name": group.name, "kind": group.kind, "task": task, **described})
+    with without_collector():
+        for group in _groups(catalog, protocol):
+            for task, rows in _by(group.rows, _task):
+                described = _DESCRIBED[task](group, rows, protocol)
+                found.append({"name": group.name, "kind": group.kind, "task": task, **described})
     return found + list(_detectors(catalog))
+
+
+def _task(row: ScoredRow) -> str:
+    return VQA if row.task in QUESTIONS else row.task
 
 
 def _groups(catalog: Catalog, protocol: str) -> Iterator[_Group]:
@@ -110,8 +111,12 @@ def _classification(group: _Group, rows: list[ScoredRow], protocol: str) -> Json
         **_unanswered(counted),
         "metrics": {**metrics, **_sensitivity(scored)},
         "by_ev_offset": [
-            {"lighting": lighting, "ev_offset": offset, **_share(group, some, "top1")}
-            for (lighting, offset), some in _by(scored, lambda row: (row.lighting, row.ev_offset))
+            {
+                "lighting": lighting,
+                "ev_offset": None if math.isnan(offset) else offset,
+                **_share(group, some, "top1"),
+            }
+            for (lighting, offset), some in _by(scored, _condition)
         ],
     }
 
@@ -234,6 +239,10 @@ _DESCRIBED: dict[str, Callable[[_Group, list[ScoredRow], str], Json]] = {
 }
 
 
+def _condition(row: ScoredRow) -> tuple[str, float]:
+    return row.lighting, math.nan if row.ev_offset is None else row.ev_offset
+
+
 def _evaluated(row: ScoredRow) -> bool:
     """Frames of a sweep; of an imported one those offsets that its evaluation uses."""
     if row.frame_kind == "picture":
@@ -272,13 +281,12 @@ def _share(group: _Group, rows: list[ScoredRow], name: str) -> Json:
 
 def _by(
     rows: list[ScoredRow], key: Callable[[ScoredRow], Any]
-) -> Iterator[tuple[Any, list[ScoredRow]]]:
-    def place(row: ScoredRow) -> str | tuple[bool, Any]:
-        value = key(row)
-        return (value is None, value)
-
-    for value, some in groupby(sorted(rows, key=place), key):
-        yield value, list(some)
+) -> list[tuple[Any, list[ScoredRow]]]:
+    """Rows by a value of theirs, in its order, None last."""
+    found: dict[Any, list[ScoredRow]] = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return sorted(found.items(), key=lambda item: (item[0] is None, item[0]))
 
 
 def _numbers(name: str, share: Interval) -> Json:

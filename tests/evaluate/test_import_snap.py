@@ -12,6 +12,9 @@ from evaluate.errors import EvaluateError
 from evaluate.import_cli import snap
 from evaluate.importing import ImportReport
 from evaluate.release.importer import import_snap
+from evaluate.scores import score_observers
+from evaluate.scoring import PROTOCOLS, score_catalog
+from evaluate.vocabulary import load_vocabulary
 from schemas.answer_store import ensure_stimuli, list_observers, list_responses, pending_stimuli
 from schemas.capture_store import list_lightings, list_scenes
 from schemas.catalog import CatalogError
@@ -479,12 +482,9 @@ def test_parts_may_come_one_by_one(lab, tmp_path):
     fill(lab.release)
     whole = lab.load()
     other = Lab(tmp_path / "other")
-    for part in (
-        lambda made: made.csv_list(),
-        lambda made: made.classifier("net", dict.fromkeys(PATHS, CUP)),
-        fill,
-    ):
-        part(other.release)
+    for source in whole.sources:
+        target = other.release.path(source)
+        target.write_bytes((lab.release.root / source).read_bytes())
         last = other.load()
     assert rows_of(other) == rows_of(lab)
     assert last.counts == whole.counts
@@ -619,3 +619,57 @@ def test_the_pictures_keep_their_exif(real):
     assert len(frames) == 20
     assert all(one.exif.iso and one.camera_time for one in frames)
     assert check_files(workspace, catalog).ok
+
+
+@pytest.fixture(scope="module")
+def scored(real):
+    _, catalog, _, _ = real
+    found = {}
+    for protocol in PROTOCOLS:
+        score_catalog(catalog, load_vocabulary(), protocol)
+        found[protocol] = {one["name"]: one for one in score_observers(catalog, protocol)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("question", "n", "soft"),
+    [("q1", 2200, 0.6605), ("q2", 2100, 0.5690), ("q3", 2100, 0.7738), ("q4", 2200, 0.6491)],
+)
+def test_people_under_the_released_rules(scored, question, n, soft):
+    found = scored["release"]["people"]["questions"][question]
+    assert (found["n"], round(found["soft"], 4)) == (n, soft)
+
+
+def test_people_peak_one_stop_above_the_reference(scored):
+    people = scored["release"]["people"]
+    assert people["observers"] == 43
+    assert round(people["metrics"]["soft"], 4) == 0.6631
+    by_offset = {one["ev_offset"]: one for one in people["by_ev_offset"]}
+    best = max(by_offset, key=lambda offset: by_offset[offset]["soft"])
+    assert (best, round(by_offset[1]["soft"], 4)) == (1, 0.8884)
+    assert round(by_offset[1]["questions"]["q3"]["soft"], 4) == 0.9824
+    assert round(by_offset[-5]["soft"], 4) == 0.0751
+    assert round(by_offset[8]["soft"], 4) == 0.5334
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol", "n", "top1", "ps"),
+    [
+        ("resnet50.tv_in1k", "release", 37557, 0.416886, 0.0825),
+        ("resnet50.tv_in1k", "paper", 37317, 0.419166, 0.0801),
+        ("vit-large-patch16-224", "release", 37557, 0.373113, 0.1100),
+    ],
+)
+def test_classifiers_are_joined_by_path(scored, name, protocol, n, top1, ps):
+    found = scored[protocol][name]
+    assert (found["n"], round(found["metrics"]["top1"], 6)) == (n, top1)
+    assert round(found["metrics"]["ps"], 4) == ps
+
+
+def test_both_protocols_tell_what_they_cannot_score(scored):
+    # letters mean nothing where the order of the options is not known
+    for protocol in PROTOCOLS:
+        vlm = scored[protocol]["VILA1.5-7b"]
+        assert vlm["questions"]["q1"]["n"] == 37317
+        assert vlm["questions"]["q4"]["n"] == 4621
+        assert vlm["unscorable"] == 37317 - 4621
