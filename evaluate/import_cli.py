@@ -21,10 +21,28 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command()
-@click.argument("folder", type=_FOLDER)
+@click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--download",
+    "fetch",
+    is_flag=True,
+    help="Fetch the release from its hub into FOLDER first (default: SNAP in the workspace).",
+)
+@click.option("--revision", help="Commit of the hub's repository (default: its newest).")
+@click.option(
+    "--only", "patterns", multiple=True, help="Fetch only files like this, e.g. 'images/*'; repeat."
+)
 @_JSON
 @click.pass_obj
-def snap(root: Path, folder: Path, as_json: bool) -> None:
+def snap(
+    root: Path,
+    *,
+    folder: Path | None,
+    fetch: bool,
+    revision: str | None,
+    patterns: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Import a checkout of the public SNAP release, whole or in part.
 
     Frames, masks, questions, raw results of models, trials of people and, where they are
@@ -34,12 +52,22 @@ def snap(root: Path, folder: Path, as_json: bool) -> None:
     Examples:
       snaprig -w lab import snap SNAP
       snaprig -w lab import snap SNAP --json
+      snaprig -w lab import snap --download
     """  # noqa: D301
+    if folder is None and not fetch:
+        raise click.UsageError("name the folder of a checkout, or give --download")
+    where = root / "SNAP" if folder is None else folder
     started = monotonic()
     with _plain_errors(), Workspace.open(root).catalog() as catalog, _progress() as progress:
+        if fetch:
+            from evaluate.release.download import download
+
+            download(where, revision=revision, patterns=patterns)
+        if not where.is_dir():
+            raise EvaluateError(f"there is no folder {where}")
         from evaluate.release.importer import import_snap
 
-        report = import_snap(catalog, Workspace(root), folder.resolve(), progress)
+        report = import_snap(catalog, Workspace(root), where.resolve(), progress)
     _say(report, monotonic() - started, as_json=as_json)
 
 
