@@ -4,8 +4,8 @@
 
 FOLDER is a checkout of the release, whole or in part. Ours reads every file, fills a catalog,
 scores all responses under one protocol and computes every observer's metrics with intervals; the
-peer reads the same workbooks with pandas over
-openpyxl, joins them by path, and scores them in memory. Both run here, one after the other.
+peer reads the same workbooks with pandas over openpyxl and the same masks with NumPy, joins them
+by path, and scores them in memory. Both run here, one after the other.
 ``--curve`` scores made catalogs of up to 1,000,000 responses.
 """
 
@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 import pandas as pd
+from PIL import Image
 
 from evaluate.importing_pictures import Picture, put_pictures
 from evaluate.release.importer import import_snap
@@ -88,6 +89,8 @@ def peer(folder: Path) -> dict[str, Any]:
         (path, TASKS[str(number)]): parse_options(question, TASKS[str(number)])
         for path, number, question in zip(design["Path"], design["Q_id"], design["Q"], strict=True)
     }
+    for path in sorted((folder / "annotations/masks_SNAP").glob("*.png")):
+        measure_mask(path)
     top1: dict[str, float] = {}
     responses = 0
     for path in sorted((folder / "raw_results/image_classification").glob("*.xlsx")):
@@ -120,6 +123,20 @@ def peer(folder: Path) -> dict[str, Any]:
         "cpu_s": time.process_time() - cpu,
         "top1": top1,
     }
+
+
+def measure_mask(path: Path) -> list[tuple[int, ...]]:
+    """Box and area of each color of a mask, as one writes it with NumPy."""
+    rgb = np.asarray(Image.open(path).convert("RGB")).astype(np.int64)
+    color = rgb[..., 0] * 65536 + rgb[..., 1] * 256 + rgb[..., 2]
+    found = []
+    for value in np.unique(color):
+        if value:
+            rows, columns = np.nonzero(color == value)
+            found.append(
+                (columns.min(), rows.min(), np.ptp(columns) + 1, np.ptp(rows) + 1, len(rows))
+            )
+    return found
 
 
 def score_column(

@@ -35,7 +35,7 @@ from schemas.answer_store import (
 from schemas.catalog import Catalog
 from schemas.import_store import frame_scenes, list_instances
 from schemas.records import Observer
-from schemas.verdict_store import ScoredRow, load_scored
+from schemas.verdict_store import ScoredRow, load_conditions, load_scored
 
 #: EV offsets of the release that its evaluation uses; those outside hold 20 frames each.
 EVALUATED_OFFSETS = range(-5, 9)
@@ -79,20 +79,20 @@ def _task(row: ScoredRow) -> str:
 
 
 def _groups(catalog: Catalog, protocol: str) -> Iterator[_Group]:
+    conditions = load_conditions(catalog)
     people: dict[str, list[Observer]] = {}
     for observer in list_observers(catalog):
         if observer.kind == "person":
             people.setdefault(str(observer.spec.get("dataset", "")), []).append(observer)
         elif observer.id is not None:
-            yield _Group(
-                observer.name, "model", load_scored(catalog, observer.id, protocol), [observer]
-            )
+            scored = load_scored(catalog, observer.id, protocol, conditions)
+            yield _Group(observer.name, "model", scored, [observer])
     for dataset, members in people.items():
         rows = [
             row
             for member in members
             if member.id is not None
-            for row in load_scored(catalog, member.id, protocol)
+            for row in load_scored(catalog, member.id, protocol, conditions)
         ]
         name = f"people of {dataset}" if dataset else "people"
         yield _Group(name, "person", rows, members)

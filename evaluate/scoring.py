@@ -8,9 +8,9 @@ with the truth.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from evaluate.errors import EvaluateError
@@ -118,15 +118,15 @@ class _LabelJudge:
         if row.error:
             parsed = f'{{"vocabulary": "{self._digest}"}}'
             return VerdictRow(row.response_id, parsed, None, None, NO_ANSWER)
-        labels = parse_top5(json.loads(row.payload))
-        first = labels[0]
+        labels = _labels(row.payload)
+        index, name, probability = labels[0]
         parsed = (
-            f'{{"vocabulary": "{self._digest}", "label": {first.class_index}, '
-            f'"name": {_quoted(first.name)}, "probability": {first.probability!r}'
+            f'{{"vocabulary": "{self._digest}", "label": {index}, "name": {name}, '
+            f'"probability": {probability}'
         )
         if accepted is None:
             return VerdictRow(row.response_id, parsed + "}", None, None, UNSCORABLE)
-        place = score_labels(labels, accepted)
+        place = next((n for n, label in enumerate(labels, 1) if int(label[0]) in accepted), None)
         parsed += f', "place": {"null" if place is None else place}}}'
         right = place == 1
         return VerdictRow(row.response_id, parsed, right, right, "" if right else FACTUAL)
@@ -143,6 +143,15 @@ class _LabelJudge:
         return self._accepted[category]
 
 
-@cache
-def _quoted(name: str) -> str:
-    return json.dumps(name)
+#: A label in a payload as this release and the imports write it.
+_LABEL = re.compile(r'\[(\d+), ("[^"\\]*"), ([0-9.e-]+)\]')
+
+
+def _labels(payload: str) -> list[tuple[str, str, str]]:
+    """Labels of a payload as JSON texts; checked in full wherever the plain form is not met."""
+    found = _LABEL.findall(payload)
+    length = 10 + 2 * len(found) + sum(6 + sum(map(len, label)) for label in found)
+    if found and length == len(payload) and payload.startswith('{"top5": [['):
+        return found
+    labels = parse_top5(json.loads(payload))
+    return [(str(one.class_index), json.dumps(one.name), repr(one.probability)) for one in labels]

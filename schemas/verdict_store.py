@@ -13,16 +13,16 @@ from schemas.catalog import Catalog
 #: Rows of one transaction, and of one read.
 BLOCK = 20_000
 
-# CROSS JOIN keeps SQLite to this order: it would start from the stimuli of a task, and sort all
-# that is left for every block.
-_TRUTHS = """
-    SELECT r.id, s.task, o.kind, c.category, c.count, s.options, r.text, r.payload, r.error
-    FROM responses r
-    CROSS JOIN stimuli s ON s.id = r.stimulus_id
-    CROSS JOIN observers o ON o.id = r.observer_id
-    CROSS JOIN frames f ON f.id = s.frame_id
-    CROSS JOIN scenes c ON c.id = f.scene_id
-    WHERE r.id > ?
+_STIMULI = """
+    SELECT s.id, s.task, c.category, c.count, s.options
+    FROM stimuli s
+    JOIN frames f ON f.id = s.frame_id
+    JOIN scenes c ON c.id = f.scene_id
+"""
+
+_RESPONSES = """
+    SELECT r.id, r.stimulus_id, r.observer_id, r.text, r.payload, r.error
+    FROM responses r WHERE r.id > ?
 """
 
 _STALE = """
@@ -69,23 +69,30 @@ def iter_truths(
     With a `vocabulary` digest only those that no verdict of this protocol and vocabulary covers.
     No transaction stays open between blocks.
     """
-    marks = ", ".join("?" for _ in tasks)
-    query = f"{_TRUTHS} AND s.task IN ({marks})"
-    values: tuple[str, ...] = tuple(tasks)
+    query = _RESPONSES
+    values: tuple[str, ...] = ()
     if vocabulary is not None:
         query += _STALE
-        values += (protocol, vocabulary)
+        values = (protocol, vocabulary)
     query += f" ORDER BY r.id LIMIT {BLOCK}"
+    with catalog.read() as connection:
+        cursor = connection.connection.cursor()
+        # one look at each stimulus, not a join for each of its many responses
+        asked = {row[0]: row[1:] for row in cursor.execute(_STIMULI) if row[1] in tasks}
+        kinds = dict(cursor.execute("SELECT id, kind FROM observers").fetchall())
     last = 0
     while True:
         with catalog.read() as connection:
             cursor = connection.connection.cursor()
-            cursor.execute(query, (last, *values))
-            block = [TruthRow(*row) for row in cursor.fetchall()]
-        if not block:
+            found = cursor.execute(query, (last, *values)).fetchall()
+        if not found:
             return
-        last = block[-1].response_id
-        yield block
+        last = found[-1][0]
+        yield [
+            TruthRow(key, asked[stimulus][0], kinds[observer], *asked[stimulus][1:], *answer)
+            for key, stimulus, observer, *answer in found
+            if stimulus in asked
+        ]
 
 
 def put_verdict_rows(catalog: Catalog, protocol: str, rows: Sequence[VerdictRow]) -> None:
@@ -104,19 +111,26 @@ def put_verdict_rows(catalog: Catalog, protocol: str, rows: Sequence[VerdictRow]
 
 
 _SCORED = """
-    SELECT s.task, c.name, l.name, f.kind, f.ev_offset, u.kind = 'import', v.soft, v.hard,
-           v.error_kind, json_extract(v.parsed, '$.place'), r.observer_id,
+    SELECT r.stimulus_id, v.soft, v.hard, v.error_kind, json_extract(v.parsed, '$.place'),
            CASE s.task WHEN 'choice' THEN r.payload ELSE '' END
     FROM responses r
     CROSS JOIN verdicts v ON v.response_id = r.id AND v.protocol = ?
     CROSS JOIN stimuli s ON s.id = r.stimulus_id
-    CROSS JOIN frames f ON f.id = s.frame_id
-    CROSS JOIN runs u ON u.id = f.run_id
-    CROSS JOIN scenes c ON c.id = f.scene_id
-    CROSS JOIN lightings l ON l.id = f.lighting_id
     WHERE r.observer_id = ?
     ORDER BY r.stimulus_id
 """
+
+_CONDITIONS = """
+    SELECT s.id, s.task, c.name, l.name, f.kind, f.ev_offset, u.kind = 'import'
+    FROM stimuli s
+    JOIN frames f ON f.id = s.frame_id
+    JOIN runs u ON u.id = f.run_id
+    JOIN scenes c ON c.id = f.scene_id
+    JOIN lightings l ON l.id = f.lighting_id
+"""
+
+#: Stimulus id to task, scene, lighting, frame kind, EV offset, whether the frame was imported.
+Conditions = dict[int, tuple[str, str, str, str, int | None, int]]
 
 
 class ScoredRow(NamedTuple):
@@ -144,9 +158,21 @@ class ScoredRow(NamedTuple):
     payload: str
 
 
-def load_scored(catalog: Catalog, observer_id: int, protocol: str) -> list[ScoredRow]:
+def load_conditions(catalog: Catalog) -> Conditions:
+    """Task and conditions of every stimulus: read once for all observers."""
+    with catalog.read() as connection:
+        cursor = connection.connection.cursor()
+        return {row[0]: row[1:] for row in cursor.execute(_CONDITIONS)}
+
+
+def load_scored(
+    catalog: Catalog, observer_id: int, protocol: str, conditions: Conditions
+) -> list[ScoredRow]:
     """All verdicts on an observer's responses under a protocol, in stimulus order."""
     with catalog.read() as connection:
         cursor = connection.connection.cursor()
-        cursor.execute(_SCORED, (protocol, observer_id))
-        return [ScoredRow(*row) for row in cursor.fetchall()]
+        found = cursor.execute(_SCORED, (protocol, observer_id)).fetchall()
+    return [
+        ScoredRow._make((*conditions[stimulus], *verdict, observer_id, payload))
+        for stimulus, *verdict, payload in found
+    ]

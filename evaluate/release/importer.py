@@ -6,8 +6,9 @@ results, pictures. A source whose digest is in the catalog is skipped.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +39,9 @@ from schemas.workspace import Workspace
 KIND = "snap"
 
 Progress = Callable[[str], None]
+
+#: A mask file with its report, and its scene and objects (or why it cannot be read) to come.
+_MaskRead = tuple[Source, SourceReport, Future[tuple[str, list[Instance] | str]]]
 
 
 def import_snap(
@@ -96,15 +100,14 @@ class _Release:
                 f"{self.root} has no annotations/data.csv or SNAP.xlsx, and the catalog holds no "
                 "frames of the release yet: name the folder of a checkout that has one of them"
             )
-        self._masks()
-        self._questions()
-        for path in self.layout.classifiers:
-            self._model(path, CLASSIFICATION, self._classifier)
-        for path in self.layout.vlms:
-            self._model(path, "vqa", self._vlm)
-        for path in self.layout.detectors:
-            self._model(path, DETECTION, self._detector)
-        self._people()
+        with ThreadPoolExecutor(2) as pool:  # files are decoded while others are written
+            masks_read = self._read_masks(pool)
+            self._questions()
+            self._classifiers(pool)
+            self._vlms(pool)
+            self._detectors()
+            self._people()
+            self._put_masks(masks_read)
         self._pictures()
         self.report.not_used = [
             path.relative_to(self.root).as_posix() for path in self.layout.not_used
@@ -131,28 +134,30 @@ class _Release:
             with self._write(source, report) as connection:
                 import_metadata(connection, table, report)
 
-    def _masks(self) -> None:
-        categories = {scene.name: scene for scene in list_scenes(self.catalog)}
-        new = list(self._new(self.layout.masks))
-        with ThreadPoolExecutor(2) as pool:  # decoding releases the interpreter
-            found = pool.map(lambda item: _read_mask(item[0], categories), new)
-            with self.catalog.write() as connection:
-                ids = put_scenes(connection, ())
-                for (source, report), (scene, objects) in zip(new, found, strict=True):
-                    if scene not in categories:
-                        report.reject("mask of no listed scene", source.name)
-                    elif isinstance(objects, str):
-                        report.reject("mask cannot be decoded", objects)
-                    elif len(objects) != categories[scene].count:
-                        listed = categories[scene].count
-                        report.reject(
-                            "number of colors differs from the list",
-                            f"{source.name}: {len(objects)}, listed {listed}",
-                        )
-                    else:
-                        put_instances(connection, ids[scene], objects)
-                        report.counts["instances"] = len(objects)
-                    put_import(connection, KIND, source.name, source.sha256, report.to_json())
+    def _read_masks(self, pool: ThreadPoolExecutor) -> list[_MaskRead]:
+        scenes = {scene.name for scene in list_scenes(self.catalog)}
+        return [
+            (source, report, pool.submit(_read_mask, source, scenes))
+            for source, report in self._new(self.layout.masks)
+        ]
+
+    def _put_masks(self, read: list[_MaskRead]) -> None:
+        listed = {scene.name: scene.count for scene in list_scenes(self.catalog)}
+        with self.catalog.write() as connection:
+            ids = put_scenes(connection, ())
+            for source, report, future in read:
+                scene, objects = future.result()
+                if scene not in listed:
+                    report.reject("mask of no listed scene", source.name)
+                elif isinstance(objects, str):
+                    report.reject("mask cannot be decoded", objects)
+                elif len(objects) != listed[scene]:
+                    found = f"{source.name}: {len(objects)}, listed {listed[scene]}"
+                    report.reject("number of colors differs from the list", found)
+                else:
+                    put_instances(connection, ids[scene], objects)
+                    report.counts["instances"] = len(objects)
+                put_import(connection, KIND, source.name, source.sha256, report.to_json())
 
     def _questions(self) -> None:
         for source, report in self._new([self.layout.design]):
@@ -170,51 +175,62 @@ class _Release:
             with self._write(source, report):
                 questions.reject_practice(table, self.frames, report)
 
-    def _model(
-        self,
-        path: Path,
-        task: str,
-        write: Callable[[Source, int, SourceReport], None],
-    ) -> None:
-        for source, report in self._new([path]):
-            spec = {"source": "SNAP release", "file": source.name, "task": task}
-            observer_id = put_observer(self.catalog, Observer(path.stem, "model", spec))
-            report.counts[f"observers_{task}"] = 1
-            write(source, observer_id, report)
+    def _classifiers(self, pool: ThreadPoolExecutor) -> None:
+        for source, report, table in self._tables(pool, self.layout.classifiers):
+            observer_id = self._observer(source, CLASSIFICATION, report)
+            with self._write(source, report) as connection:
+                _forget(connection, observer_id, report)
+                answers.import_classifier(
+                    connection, self._stimuli, table, observer_id, self.frames, report
+                )
 
-    def _classifier(self, source: Source, observer_id: int, report: SourceReport) -> None:
-        table = read_xlsx(source.path, source.name)
-        with self._write(source, report) as connection:
-            _forget(connection, observer_id, report)
-            answers.import_classifier(
-                connection, self._stimuli, table, observer_id, self.frames, report
-            )
+    def _vlms(self, pool: ThreadPoolExecutor) -> None:
+        for source, report, table in self._tables(pool, self.layout.vlms):
+            observer_id = self._observer(source, "vqa", report)
+            with self._write(source, report) as connection:
+                _forget(connection, observer_id, report)
+                answers.import_vlm(
+                    connection, self._stimuli, table, observer_id, self.frames, report
+                )
 
-    def _vlm(self, source: Source, observer_id: int, report: SourceReport) -> None:
-        table = read_xlsx(source.path, source.name)
-        with self._write(source, report) as connection:
-            _forget(connection, observer_id, report)
-            answers.import_vlm(connection, self._stimuli, table, observer_id, self.frames, report)
+    def _detectors(self) -> None:
+        for source, report in self._new(self.layout.detectors):
+            if self.layout.categories is None:
+                raise EvaluateError(
+                    f"{source.name} numbers its classes as annotations/coco_categories.csv does, "
+                    "and that file is missing"
+                )
+            names = detectors.read_categories(self.layout.categories)
+            observer_id = self._observer(source, DETECTION, report)
+            with self._write(source, report) as connection:
+                _forget(connection, observer_id, report)
+                detectors.import_detector(
+                    connection,
+                    self._stimuli,
+                    source,
+                    observer_id,
+                    names,
+                    self._image_ids,
+                    self.frames,
+                    report,
+                )
 
-    def _detector(self, source: Source, observer_id: int, report: SourceReport) -> None:
-        if self.layout.categories is None:
-            raise EvaluateError(
-                f"{source.name} numbers its classes as annotations/coco_categories.csv does, "
-                "and that file is missing"
-            )
-        names = detectors.read_categories(self.layout.categories)
-        with self._write(source, report) as connection:
-            _forget(connection, observer_id, report)
-            detectors.import_detector(
-                connection,
-                self._stimuli,
-                source,
-                observer_id,
-                names,
-                self._image_ids,
-                self.frames,
-                report,
-            )
+    def _observer(self, source: Source, task: str, report: SourceReport) -> int:
+        """The model behind a file of raw results, named like the file."""
+        spec = {"source": "SNAP release", "file": source.name, "task": task}
+        report.counts[f"observers_{task}"] = 1
+        return put_observer(self.catalog, Observer(source.path.stem, "model", spec))
+
+    def _tables(
+        self, pool: ThreadPoolExecutor, paths: list[Path]
+    ) -> Iterator[tuple[Source, SourceReport, Table]]:
+        """New workbooks, each read while the one before it is written."""
+        new = list(self._new(paths))
+        read = deque(pool.submit(read_xlsx, one.path, one.name) for one, _ in new[:1])
+        for place, (source, report) in enumerate(new):
+            read += [pool.submit(read_xlsx, one.path, one.name) for one, _ in new[place + 1 :][:1]]
+            self.progress(source.name)
+            yield source, report, read.popleft().result()
 
     @cached_property
     def _image_ids(self) -> dict[int, str]:
