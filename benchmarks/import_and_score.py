@@ -4,8 +4,9 @@
 
 FOLDER is a checkout of the release, whole or in part. Ours reads every file, fills a catalog,
 scores all responses under one protocol and computes every observer's metrics with intervals; the
-peer reads the same workbooks with pandas over openpyxl and the same masks with NumPy, joins them
-by path, and scores them in memory. Both run here, one after the other.
+peer goes the way of the released scripts: pandas over openpyxl, a loop over the rows of each
+workbook with literal_eval, a record a row, a merge with the list of frames, means by EV offset; and
+the masks with NumPy. It stores nothing. Both run here, one after the other.
 ``--curve`` scores made catalogs of up to 1,000,000 responses.
 """
 
@@ -94,29 +95,38 @@ def peer(folder: Path) -> dict[str, Any]:
     top1: dict[str, float] = {}
     responses = 0
     for path in sorted((folder / "raw_results/image_classification").glob("*.xlsx")):
-        frame = pd.read_excel(path, engine="openpyxl").merge(
-            truth, left_on="Path", right_index=True
-        )
-        classes = frame["Pred"].map(lambda text: [one[0] for one in ast.literal_eval(text)])
-        right = [
-            found[0] in CLASSES[category]
-            for found, category in zip(classes, frame["Category"], strict=True)
-        ]
-        top1[path.stem] = round(float(np.mean(right)), 6)
+        records = []
+        for _, row in pd.read_excel(path, engine="openpyxl").iterrows():
+            category = truth.at[row["Path"], "Category"]
+            classes = [one[0] for one in ast.literal_eval(row["Pred"])]
+            first, any_of_five = (
+                classes[0] in CLASSES[category],
+                bool(CLASSES[category] & {*classes}),
+            )
+            records.append({"Path": row["Path"], "top1": first, "top5": any_of_five})
+        frame = pd.DataFrame(records)
+        top1[path.stem] = round(float(frame["top1"].mean()), 6)
+        frame.merge(data, on="Path").groupby("EV_offset")[["top1", "top5"]].mean()
         responses += len(frame)
     for path in sorted((folder / "raw_results/vqa").glob("*.xlsx")):
-        frame = pd.read_excel(path, engine="openpyxl", keep_default_na=False)
-        frame = frame.merge(truth, left_on="Path", right_index=True)
-        responses += sum(score_column(frame, f"A{n}", f"q{n}", shown) for n in range(1, 5))
+        answers = pd.read_excel(path, engine="openpyxl", keep_default_na=False)
+        records = [score_row(row, truth, shown) for _, row in answers.iterrows()]
+        frame = pd.DataFrame(records).merge(data, on="Path")
+        for number in range(1, 5):
+            frame.groupby("EV_offset")[[f"A{number}_soft", f"A{number}_hard"]].mean()
+        responses += 4 * len(frame)
     people = pd.read_excel(
         folder / "eval_results/human/all_subjects.xlsx",
         sheet_name="all_subjects",
         engine="openpyxl",
         keep_default_na=False,
     )
-    for number in range(1, 5):
-        asked = people[people[f"A{number}_acc"] != ""].rename(columns={f"A{number}_pred": "A"})
-        responses += score_column(asked, "A", f"q{number}", shown, person=True)
+    for _, row in people.iterrows():
+        for number in range(1, 5):
+            if row[f"A{number}_acc"] != "":
+                given = {"Path": row["Path"], f"A{number}": row[f"A{number}_pred"]}
+                score_row(given, truth, shown, (number,), person=True)
+                responses += 1
     return {
         "responses": responses,
         "read_and_score_s": time.perf_counter() - start,
@@ -139,27 +149,34 @@ def measure_mask(path: Path) -> list[tuple[int, ...]]:
     return found
 
 
-def score_column(
-    frame: pd.DataFrame, name: str, task: str, shown: dict, *, person: bool = False
-) -> int:
-    """Score one column of answers by the released rules; how many."""
-    raw = frame[f"{name}_raw"] if f"{name}_raw" in frame else frame[name]
-    scores = [
-        judge(
-            task,
-            str(answer),
-            len(str(given)),
+def score_row(
+    row: pd.Series | dict[str, Any],
+    truth: pd.DataFrame,
+    shown: dict[tuple[str, str], tuple[str, ...]],
+    numbers: tuple[int, ...] = (1, 2, 3, 4),
+    *,
+    person: bool = False,
+) -> dict[str, Any]:
+    """Score the answers of one row by the released rules, into one record."""
+    path = row["Path"]
+    category, count = truth.at[path, "Category"], truth.at[path, "Num_objects"]
+    record: dict[str, Any] = {"Path": path}
+    for number in numbers:
+        raw = row.get(f"A{number}_raw", row[f"A{number}"])
+        options = shown.get((path, f"q{number}"), ())
+        ruling = judge(
+            f"q{number}",
+            str(row[f"A{number}"]),
+            len(str(raw)),
             category,
             count,
-            shown.get((path, task), ()),
+            options,
             person=person,
         )
-        for path, answer, given, category, count in zip(
-            frame["Path"], frame[name], raw, frame["Category"], frame["Num_objects"], strict=True
-        )
-    ]
-    frame.assign(soft=[one and one.soft for one in scores]).groupby("Category")["soft"].count()
-    return len(scores)
+        record[f"A{number}_len"] = len(str(raw))
+        record[f"A{number}_soft"] = None if ruling is None else float(ruling.soft)
+        record[f"A{number}_hard"] = None if ruling is None else float(ruling.hard)
+    return record
 
 
 def curve(root: Path) -> list[dict[str, float]]:

@@ -139,6 +139,8 @@ def _configure(connection: Any, _record: object) -> None:  # noqa: ANN401 - a DB
     # FULL: a committed frame survives a power cut, not only a crash of the process.
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
+    # 64 MiB: the indexes of a million responses stay in memory while they grow
+    cursor.execute("PRAGMA cache_size=-65536")
     cursor.close()
 
 

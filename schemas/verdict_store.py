@@ -11,7 +11,7 @@ from typing import NamedTuple
 from schemas.catalog import Catalog
 
 #: Rows of one transaction, and of one read.
-BLOCK = 20_000
+BLOCK = 50_000
 
 _STIMULI = """
     SELECT s.id, s.task, c.category, c.count, s.options
