@@ -7,7 +7,7 @@ from dataclasses import replace
 from capture.analysis import analyze
 from capture.frames import Sweep, auto_frame
 from capture.light_log import LightLog
-from capture.provenance import versions
+from capture.provenance import load_stamper, versions
 from capture.readiness import MANUAL
 from capture.storing import store_light
 from capture.sweep import devices, simulated
@@ -124,6 +124,7 @@ def _store(
     if earlier is not None and earlier.id is not None:
         # Row first: a crash in between leaves a file without a row, never a wrong row.
         remove_frame(catalog, earlier.id)
-    write_atomically(path, picture.data)
-    frame = replace(frame, path=workspace.relative(path), sha256=frame.camera_sha256)
+    frame, stamped = load_stamper(catalog, sweep.run_id)(frame, picture.data)
+    write_atomically(path, stamped)
+    frame = replace(frame, path=workspace.relative(path))
     return replace(frame, id=add_frame(catalog, frame))

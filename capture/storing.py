@@ -18,6 +18,7 @@ from sqlalchemy.exc import OperationalError
 from capture.analysis import analyze
 from capture.frames import Exposed, GivenUp, Sweep, failed_frame, judged_frame
 from capture.light_log import LightLog
+from capture.provenance import load_stamper
 from capture.verification import mismatches
 from rig.errors import AskOperator
 from schemas.acceptance import RULES
@@ -80,6 +81,7 @@ class Storing:
         self._catalog = catalog
         self._sweep = sweep
         self._light = light
+        self._stamp = load_stamper(catalog, sweep.run_id)
         self._jobs: queue.Queue[Exposed | GivenUp | Note | None] = queue.Queue(_WAITING)
         self._answers: queue.SimpleQueue[Stored | Refused] = queue.SimpleQueue()
         self._failure: BaseException | None = None
@@ -186,8 +188,9 @@ class Storing:
     def _write(self, exposure: Exposure, frame: Frame, data: bytes) -> Frame:
         reference = self._sweep.lighting.ev_reference
         path = self._workspace.frame_path(frame.scene, frame.lighting, exposure, reference)
-        write_atomically(path, data)
-        return replace(frame, path=self._workspace.relative(path), sha256=frame.camera_sha256)
+        frame, stamped = self._stamp(frame, data)
+        write_atomically(path, stamped)
+        return replace(frame, path=self._workspace.relative(path))
 
     def _store_light(self) -> None:
         store_light(self._catalog, self._sweep.run_id, self._light)

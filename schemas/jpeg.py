@@ -14,6 +14,7 @@ from PIL import Image, UnidentifiedImageError
 
 SOI = b"\xff\xd8"
 EOI = b"\xff\xd9"
+APP0 = 0xE0
 APP1 = 0xE1
 SOS = 0xDA
 EXIF_HEADER = b"Exif\x00\x00"
@@ -140,35 +141,39 @@ def read_exif(data: bytes) -> Exif:
     )
 
 
-def read_xmp(data: bytes) -> bytes | None:
-    """The XMP packet of a JPEG, or None."""
-    for segment in iter_segments(data):
-        if segment.marker == APP1 and segment.payload.startswith(XMP_HEADER):
-            return segment.payload[len(XMP_HEADER) :]
-    return None
+@dataclass(frozen=True)
+class XmpSegment:
+    """An XMP segment: ``data[start:end]`` (fill bytes before it left out), and its packet."""
+
+    start: int
+    end: int
+    packet: bytes
 
 
-def splice_xmp(data: bytes, packet: bytes) -> bytes:
-    """The same JPEG with `packet` as its XMP, every other byte untouched.
+def xmp_segments(data: bytes) -> list[XmpSegment]:
+    """The XMP of a JPEG. Raises JpegError as `iter_segments` does."""
+    return [
+        XmpSegment(s.end - len(s.payload) - 4, s.end, s.payload[len(XMP_HEADER) :])
+        for s in iter_segments(data)
+        if s.marker == APP1 and s.payload.startswith(XMP_HEADER)
+    ]
 
-    An XMP packet that is there is replaced; a new one goes behind the Exif block.
 
-    Raises
-    ------
-    JpegError
-        If the packet does not fit one segment (65,504 bytes).
-    """
+def xmp_block(packet: bytes) -> bytes:
+    """A packet as a segment. Raises JpegError if it does not fit one (65,504 bytes)."""
     payload = XMP_HEADER + packet
     if len(payload) > _MAX_SEGMENT:
         raise JpegError(f"an XMP packet of {len(packet)} bytes does not fit one segment")
-    block = b"\xff\xe1" + (len(payload) + 2).to_bytes(2, "big") + payload
-    insert_at = 2
+    return b"\xff\xe1" + (len(payload) + 2).to_bytes(2, "big") + payload
+
+
+def xmp_place(data: bytes) -> int:
+    """Where a first XMP segment goes: behind the JFIF and Exif blocks. Raises JpegError."""
+    place = 2
     for segment in iter_segments(data):
-        if segment.marker == APP1 and segment.payload.startswith(XMP_HEADER):
-            return data[: segment.start] + block + data[segment.end :]
-        if segment.marker == 0xE0 or segment.payload.startswith(EXIF_HEADER):
-            insert_at = segment.end
-    return data[:insert_at] + block + data[insert_at:]
+        if segment.marker == APP0 or segment.payload.startswith(EXIF_HEADER):
+            place = segment.end
+    return place
 
 
 def _positive(value: Any) -> float | None:  # noqa: ANN401 - a rational, number or junk

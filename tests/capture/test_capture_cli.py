@@ -1,5 +1,6 @@
 """`snaprig capture` and `snaprig scene` over devices in memory."""
 
+import hashlib
 import json
 from contextlib import contextmanager
 
@@ -13,6 +14,7 @@ from rig.errors import Abort, AskOperator
 from schemas.catalog import CatalogError
 from schemas.frame_store import list_frames
 from schemas.plan import SweepPlan
+from schemas.stamp import read_stamp, unstamp
 from schemas.workspace import WorkspaceError
 from tests.capture.lab import SMALL
 
@@ -191,6 +193,9 @@ def test_the_auto_frame_is_the_cameras_own_choice(lab, invoke, small):
     (frame,) = list_frames(lab.catalog, kind="auto")
     assert (frame.requested, frame.kind, frame.outcome) == (None, "auto", "accepted")
     assert frame.ev_offset == document["ev_offset"]
+    stored = (lab.workspace.root / document["path"]).read_bytes()
+    assert read_stamp(stored)["kind"] == "auto"
+    assert hashlib.sha256(unstamp(stored)).hexdigest() == frame.camera_sha256
     with pytest.raises(Abort, match="has its auto frame already") as again:
         invoke(capture, *arguments)
     assert "--replace" in again.value.action

@@ -17,7 +17,8 @@ from schemas.capture_store import list_readings, list_runs, put_lighting, start_
 from schemas.exposure import Exposure
 from schemas.frame_store import list_frames, load_histogram
 from schemas.plan import Lighting, SweepPlan
-from schemas.records import Outcome
+from schemas.records import Outcome, Scene
+from schemas.stamp import provenance, read_stamp, unstamp
 from tests.capture.lab import BRIGHT, SMALL
 from tests.devices import FakeClock, render
 
@@ -58,7 +59,10 @@ def test_a_frame_holds_what_the_picture_says(lab):
         data = None
         if frame.outcome is Outcome.ACCEPTED:
             data = lab.workspace.resolve(frame.path).read_bytes()
-            assert hashlib.sha256(data).hexdigest() == frame.sha256 == frame.camera_sha256
+            assert hashlib.sha256(data).hexdigest() == frame.sha256
+            assert hashlib.sha256(unstamp(data)).hexdigest() == frame.camera_sha256
+            (run,) = list_runs(lab.catalog)
+            assert read_stamp(data) == provenance(frame, Scene("cups", "cup", 3), run)
             assert frame.size_bytes == len(data)
             offset = frame.requested.ev_offset(11)
             assert frame.path == f"frames/cups/bright/{offset}/{frame.setting}.jpg"
