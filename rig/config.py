@@ -27,11 +27,24 @@ class CameraConfig(FrozenModel):
     image_format : str
         A JPEG format by libgphoto2's name; ``S2`` is 1920 x 1280 (``Smaller JPEG`` in older
         versions: any version's name will do).
+    white_balance, picture_style : str
+        What an automatic one is replaced with for a session; one that is fixed stays.
+    mains : bool
+        Whether the body runs on a mains adapter.
+    lens : str
+        Part of the lens's name; empty takes any.
+    focal_length_mm : float
+        Where the zoom is to stand.
     """
 
     port: str = "usb:"
     target: Literal["Internal RAM", "Memory card"] = "Internal RAM"
     image_format: str = "S2"
+    white_balance: str = Field(default="Daylight", min_length=1)
+    picture_style: str = Field(default="Standard", min_length=1)
+    mains: bool = False
+    lens: str = ""
+    focal_length_mm: float = Field(default=35, gt=0)
 
     @field_validator("port")
     @classmethod
@@ -46,11 +59,39 @@ class MeterConfig(FrozenModel):
     serial: str = ""
 
 
+class PreflightConfig(FrozenModel):
+    """`[preflight]`: what the checks before a run hold the rig to.
+
+    Attributes
+    ----------
+    battery_shots : int
+        Shots that a full battery gives.
+    shutter_life : int
+        Shots that the shutter is trusted for.
+    clock_s : float
+        Allowed difference of the camera's clock from the host's.
+    meter_noise : float
+        Allowed standard deviation of the meter, as a share of its mean.
+    flicker : float
+        Allowed spread of the light over a burst, as a share of its mean; three times that fails.
+    frame_mb : float
+        Size of a frame in megabytes, until there are some to measure.
+    """
+
+    battery_shots: int = Field(default=500, gt=0)
+    shutter_life: int = Field(default=100_000, gt=0)
+    clock_s: float = Field(default=60, gt=0)
+    meter_noise: float = Field(default=0.01, gt=0, lt=1)
+    flicker: float = Field(default=0.10, gt=0, lt=1)
+    frame_mb: float = Field(default=2.0, gt=0)
+
+
 class RigConfig(FrozenModel):
     """A whole `rig.toml`. Every key is optional, no unknown one is accepted."""
 
     camera: CameraConfig = CameraConfig()
     meter: MeterConfig = MeterConfig()
+    preflight: PreflightConfig = PreflightConfig()
     lighting: dict[str, Lighting] = Field(default_factory=dict)
 
     @classmethod
@@ -119,6 +160,7 @@ def default_rig_toml(camera: str | None = None, hub: str | None = None) -> str:
 port = "{port}"                 # or "ptpip:ADDRESS:PORT:PORT" over Wi-Fi
 target = "Internal RAM"       # or "Memory card", if the body has one and RAM gives trouble
 image_format = "S2"           # 1920 x 1280 JPEG on a T7
+mains = false                 # true: it runs on a mains adapter, not on a battery
 
 [meter]
 hub = "{hub or "usb"}"                   # or "ADDRESS:PORT" of a VirtualHub
@@ -165,6 +207,7 @@ def _known_keys(path: list[str]) -> list[str]:
         (): RigConfig,
         ("camera",): CameraConfig,
         ("meter",): MeterConfig,
+        ("preflight",): PreflightConfig,
     }
     model = Lighting if path[:1] == ["lighting"] else models[tuple(path)]
     return [key for key in model.model_fields if not (model is Lighting and key == "name")]

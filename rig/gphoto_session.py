@@ -172,6 +172,14 @@ class Session:
         setting = self.setting(name)
         return setting.value if setting else ""
 
+    def values(self) -> list[tuple[str, str]]:
+        """Every widget with its value, in the library's order.
+
+        A name may come twice: ``batterylevel`` is the standard one first, Canon's own second.
+        """
+        with self.errors("read the settings"):
+            return list(_leaves(self.camera.get_config()))
+
     def poll(self) -> Event:
         """Look once whether the camera has something to say; never waits for it.
 
@@ -218,6 +226,15 @@ class Session:
                 self.camera.exit()
         except gp.GPhoto2Error as error:
             _log.info("the camera did not say goodbye: %s", error)
+
+
+def _leaves(widget: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - a CameraWidget
+    if widget.get_type() in (gp.GP_WIDGET_WINDOW, gp.GP_WIDGET_SECTION):
+        for child in widget.get_children():
+            yield from _leaves(child)
+    elif widget.get_type() != gp.GP_WIDGET_BUTTON:
+        value = widget.get_value()
+        yield widget.get_name(), "" if value is None else str(value)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from PIL import Image, UnidentifiedImageError
 
@@ -54,6 +54,9 @@ class Exif:
         DateTimeOriginal with its fraction, as written: a camera clock has no zone.
     flash_fired : bool
     make, model, serial, software : str
+    file_number : int or None
+        Canon's FileNumber (maker's note, 0x0008): the body's own count of its pictures, folder
+        and picture as in 1000042. Real T7 frames taken into the camera's memory have none.
     """
 
     shutter_s: float | None = None
@@ -65,6 +68,7 @@ class Exif:
     model: str = ""
     serial: str = ""
     software: str = ""
+    file_number: int | None = None
 
 
 def iter_segments(data: bytes) -> Iterator[Segment]:
@@ -122,6 +126,7 @@ def read_exif(data: bytes) -> Exif:
         with Image.open(io.BytesIO(data)) as image:
             main = image.getexif()
             tags: dict[int, Any] = main.get_ifd(_EXIF_IFD)
+            endian = main.endian
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
         raise JpegError(f"unreadable picture: {error}") from error
     iso = _whole(tags.get(0x8827))
@@ -138,7 +143,17 @@ def read_exif(data: bytes) -> Exif:
         model=_text(main.get(0x0110)),
         serial=_text(tags.get(0xA431)),
         software=_text(main.get(0x0131)),
+        file_number=_canon_file_number(tags.get(0x927C), "little" if endian == "<" else "big"),
     )
+
+
+def read_focal_length_mm(data: bytes) -> float | None:
+    """FocalLength of a picture in mm; None where its Exif does not say. Raises JpegError."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            return _positive(image.getexif().get_ifd(_EXIF_IFD).get(0x920A))
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
+        raise JpegError(f"unreadable picture: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -188,6 +203,20 @@ def _whole(value: Any) -> int | None:  # noqa: ANN401
     if isinstance(value, tuple) and value:
         value = value[0]
     return value if isinstance(value, int) and value > 0 else None
+
+
+def _canon_file_number(note: Any, order: Literal["little", "big"]) -> int | None:  # noqa: ANN401
+    """FileNumber of a Canon maker's note: a bare directory of 12-byte entries."""
+    if not isinstance(note, bytes):
+        return None
+    for at in range(2, min(len(note) - 11, 2 + 12 * int.from_bytes(note[:2], order)), 12):
+        tag, kind, count = (
+            int.from_bytes(note[at + start : at + end], order)
+            for start, end in ((0, 2), (2, 4), (4, 8))
+        )
+        if (tag, kind, count) == (0x0008, 4, 1):  # one unsigned long
+            return int.from_bytes(note[at + 8 : at + 12], order) or None
+    return None
 
 
 def _text(value: Any) -> str:  # noqa: ANN401
