@@ -175,7 +175,7 @@ def check_answer(question: Question, answer: Answer | None, *, claimed: bool) ->
         Status.WARN,
         "nobody has said",
         question.text,
-        "run `snaprig capture preflight` at a terminal and answer, or give --checklist-done",
+        "answer `snaprig capture preflight` at a terminal, or give --checklist-done",
     )
 
 

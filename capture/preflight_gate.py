@@ -1,0 +1,105 @@
+"""The preflight in front of a run: quick, without pictures, and no way past a failure but --force.
+
+It never fires the shutter: every exposure of a run is a shot of its plan. What only a burst shows
+(flicker, focal length) is told from the last `capture preflight` of this body and lighting, and is
+a warning when that is a day old. A run is watched by the light guard from then on, so half a second
+of the meter is enough to see that it lives.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import click
+
+from capture.preflight import Ask, Manner, Preflight, record, refuse
+from capture.readiness import Readiness
+from rig.bench import Bench
+from rig.checklist import Question
+from rig.config import RigConfig
+from rig.preflight import Status, Task
+from rig.preflight_read import Sleep
+from schemas.catalog import Catalog
+from schemas.plan import Lighting, Shot
+from schemas.workspace import Workspace
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def asker(*, checklist_done: bool) -> Ask | None:
+    """Asks a person at the terminal; None where there is nobody, or nobody is to be asked."""
+    if checklist_done or not sys.stdin.isatty():
+        return None
+
+    def ask(question: Question) -> bool:
+        return click.confirm(f"{question.text}: is that so?", err=True)
+
+    return ask
+
+
+@dataclass(frozen=True)
+class Gate:
+    """How a run's preflight is answered and overruled.
+
+    Attributes
+    ----------
+    checklist_done : bool
+        Take every question for answered with yes.
+    force : bool
+        Shoot in spite of failures, and record that.
+    ask : callable or None
+        Asks a person.
+    say : callable
+        Tells a person.
+    """
+
+    checklist_done: bool = False
+    force: bool = False
+    ask: Ask | None = None
+    say: Callable[[str], None] = _say
+    sleep: Sleep = field(default=time.sleep)
+
+    @classmethod
+    def at_terminal(cls, *, checklist_done: bool, force: bool) -> Gate:
+        """Asks at the terminal, if there is one."""
+        return cls(checklist_done, force, asker(checklist_done=checklist_done))
+
+    def check(
+        self,
+        workspace: Workspace,
+        catalog: Catalog,
+        config: RigConfig,
+        bench: Bench,
+        shots: Sequence[Shot],
+        lighting: Lighting,
+    ) -> Readiness:
+        """Look at an open bench before `shots` are taken. The caller owns the workspace.
+
+        Raises
+        ------
+        AskOperator, Abort
+            If a check fails, unless forced: somebody has to do something, or the plan does not
+            fit this body.
+        """
+        task = Task(tuple(shot.exposure for shot in shots), lighting)
+        manner = Manner(checklist_done=self.checklist_done, ask=self.ask, sleep=self.sleep)
+        flight = Preflight(workspace, catalog, config, task, manner)
+        try:
+            flight.host()
+            flight.camera(bench.camera, bench.camera_info)
+            flight.meter(bench.meter, bench.meter_info)
+        finally:
+            flight.close()
+        findings = flight.findings
+        for finding in findings:
+            if finding.status is not Status.OK:
+                self.say(f"{finding.status}: {finding}")
+        if not self.force:
+            refuse(findings)
+        events = record(findings, forced=self.force)
+        return Readiness(bench.camera.offered(), events=tuple(events), forced=len(events) > 1)
