@@ -18,6 +18,8 @@ from schemas.records import (
 )
 from schemas.tables import events, light_readings, lightings, runs, scenes
 
+_LIGHTING_COLUMNS = {"name", "lux", "tolerance", "ev_reference"}
+
 
 @dataclass(frozen=True)
 class Run:
@@ -87,16 +89,17 @@ def put_lighting(catalog: Catalog, lighting: Lighting) -> None:
     """Record a lighting. Raises CatalogError if frames hang on a different definition.
 
     EV offsets are relative to the lighting's reference: it cannot change under its frames.
-    Tolerance and exact lux of one without runs may still change.
+    Tolerance and exact lux of one without runs may still change. How a run waits for the light
+    (hysteresis, settle time) is not part of the dataset: each run records its own.
     """
-    values = lighting.model_dump()
+    values = lighting.model_dump(include=_LIGHTING_COLUMNS)
     with catalog.write() as connection:
         row = connection.execute(select(lightings).where(lightings.c.name == lighting.name)).first()
         if row is None:
             connection.execute(insert(lightings).values(**values))
             return
         known = _lighting(row)
-        if known == lighting:
+        if known.model_dump(include=_LIGHTING_COLUMNS) == values:
             return
         used = connection.execute(select(runs.c.id).where(runs.c.lighting_id == row.id)).first()
         if used is not None and (known.ev_reference, known.lux) != (
