@@ -90,8 +90,12 @@ class Anchor:
         bright = _GAMMA * math.log2(max(level, 0.5) / 255)
         return cls(stops, _LEVELS_LOW @ shares, _LEVELS_HIGH @ shares, bright)
 
+    def shift(self, mean: float) -> float:
+        """The shift from this anchor that gives that mean luma, best guess; not near the ends."""
+        return float(np.interp(mean, (self.low_mean + self.high_mean) / 2, _GRID))
+
     def shifts(self, mean: float) -> Interval:
-        """Shifts from this anchor at which the scene could have that mean luma."""
+        """All shifts from this anchor at which the scene could have that mean luma."""
         bright_enough = np.flatnonzero(self.high_mean >= mean - _SLACK_LEVELS)
         dark_enough = np.flatnonzero(self.low_mean <= mean + _SLACK_LEVELS)
         low = bright_enough[0] if len(bright_enough) else len(_GRID) - 1
@@ -135,6 +139,10 @@ class Expectation:
     def __init__(self, reference: Histogram, stops: float) -> None:
         self._reference = Anchor.of(reference, stops)
         self._anchors: dict[int, Anchor] = {}
+
+    def renew(self, reference: Histogram, stops: float) -> None:
+        """Take a newer reference frame."""
+        self._reference = Anchor.of(reference, stops)
 
     def learn(self, histogram: Histogram, stops: float) -> None:
         """Take a believed frame for an anchor; the newest of those with equal light counts."""

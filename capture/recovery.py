@@ -109,7 +109,7 @@ class Climb:
         return self.ladder[self.at - 1] if self.at else None
 
     @property
-    def tries(self) -> int:
+    def failures(self) -> int:
         """Failures since the ground, as far as the ladder counts them."""
         return self.at
 

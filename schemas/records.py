@@ -28,8 +28,13 @@ class RunStatus(StrEnum):
     FAILED = "failed"
 
 
-FrameKind = Literal["manual", "auto"]
+FrameKind = Literal["manual", "auto", "reference"]
 ObserverKind = Literal["person", "model"]
+
+
+def reference_setting(number: int) -> str:
+    """Key of a sweep's reference frame: ``ref-000`` opens it."""
+    return f"ref-{number:03d}"
 
 
 def utc_now() -> datetime:
@@ -93,8 +98,9 @@ class Frame:
         Names.
     run_id : int
         The run that took it.
-    kind : {"manual", "auto"}
-        A shot of a plan, or the camera's own choice taken before the sweep.
+    kind : {"manual", "auto", "reference"}
+        A shot of a plan; the camera's own choice, taken before the sweep; or one of the equal
+        exposures at EV offset 0 that the others are compared with.
     requested : Exposure or None
         Commanded marked settings; None for auto frames.
     exif : ExifSettings or None
@@ -120,6 +126,8 @@ class Frame:
         UTC: release sent, picture announced, row written.
     camera_time : str
         The Exif date as the camera wrote it, for the record: a camera clock has no zone.
+    number : int or None
+        Of a reference frame, from 0 in a sweep; None for the others.
     """
 
     scene: str
@@ -152,11 +160,14 @@ class Frame:
     captured_at: datetime | None = None
     stored_at: datetime | None = None
     camera_time: str = ""
+    number: int | None = None
     id: int | None = None
 
     @property
     def setting(self) -> str:
-        """Key of the shot within its scene and lighting: the settings' stem, or ``auto``."""
+        """Key of the shot within its scene and lighting: settings' stem, ``auto``, ``ref-000``."""
+        if self.number is not None:
+            return reference_setting(self.number)
         return "auto" if self.requested is None else self.requested.stem
 
 
