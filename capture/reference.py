@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from capture.prediction import Anchor, light_stops
+from rig.preflight_task import not_offered
 from rig.protocols import OfferedSettings
 from schemas.acceptance import Histogram, extremes
 from schemas.exposure import Exposure, parse_f_number, parse_shutter_s
@@ -78,6 +79,7 @@ def choose(shots: Iterable[Shot], offered: OfferedSettings, ev_reference: int) -
     """
     planned = [shot.exposure for shot in shots]
     near = [e for e in planned if abs(e.ev - ev_reference) <= _NEAR_EV]
+    near = [e for e in near if not not_offered([e], offered)]
     return min(near or _offered(offered), key=lambda e: _preference(e, ev_reference))
 
 
@@ -148,3 +150,34 @@ def creep_stops(first: Reference, other: Reference) -> float:
     """
     anchor = Anchor.of(first.histogram, first.stops)
     return anchor.shift(extremes(other.histogram).mean) - (other.stops - first.stops)
+
+
+class Schedule:
+    """When the next reference frame is due: before the first shot, then every so many.
+
+    Parameters
+    ----------
+    exposure : Exposure
+        What it is taken with.
+    number : int
+        Of the first one: a resumed sweep counts on.
+    every : int
+        Shots between two.
+    """
+
+    def __init__(self, exposure: Exposure, number: int = 0, every: int = EVERY_SHOTS) -> None:
+        self.exposure = exposure
+        self._number = number
+        self._every = every
+        self._left = 0
+
+    def next(self) -> int | None:
+        """Number of the reference frame to take before the next shot; None if none is due."""
+        if self._left > 0:
+            return None
+        self._left, self._number = self._every, self._number + 1
+        return self._number - 1
+
+    def count(self) -> None:
+        """A shot of the plan was exposed."""
+        self._left -= 1

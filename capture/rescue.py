@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from capture.readiness import require_manual
 from capture.recovery import CAMERA_LADDER, PICTURE_LADDER, Climb, Rung, Step
@@ -19,6 +20,24 @@ _PROBES, _PROBE_S = 40, 0.25
 
 #: Gets kind, setting and detail of an event.
 Note = Callable[[str, str, str], None]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What a run has to help itself with.
+
+    Attributes
+    ----------
+    power : PowerSwitch
+    margin_s : float
+        A shot is waited for twice its exposure and so long.
+    ask : callable or None
+        Waits for a person to do what an error says; False to end the run. None: nobody is there.
+    """
+
+    power: PowerSwitch = PowerSwitch()
+    margin_s: float = 15.0
+    ask: Callable[[AskOperator], bool] | None = None
 
 
 class Rescue:
@@ -137,15 +156,18 @@ class Rescue:
                 self.camera_failed(error, exposure)
         self._acted_s = self._clock()
 
-    def start_anew(self, exposure: Exposure) -> None:
-        """After the operator's hand: a new session, and both ladders from the ground."""
+    def start_anew(self) -> None:
+        """After the operator's hand: a new session, and both ladders from the ground.
+
+        Raises
+        ------
+        RigError
+            As the camera's `open` does; AskOperator with another body, or off M.
+        """
         self.picture_taken()
         self.picture_believed()
-        self._note("operator", "", "said that it is done")
-        try:
-            self._do(Step(Rung.REBUILD), exposure)
-        except (Retry, Reconnect) as error:
-            self.camera_failed(error, exposure)
+        self._note("answered", "", "the operator says that it is done")
+        self._open_anew(0.0)
         self._acted_s = self._clock()
 
     def _do(self, step: Step, exposure: Exposure) -> None:
@@ -153,11 +175,17 @@ class Rescue:
             if not self._stop.wait(step.wait_s):
                 self._await_readiness(exposure)
             return
+        wait_s = step.wait_s
+        if step.rung is Rung.POWER_CYCLE:
+            self._reconnecting()
+            self._camera.close()
+            self._note("power", "", self._power.cycle() or "the command said nothing")
+            wait_s = self._power.boot_s
+        self._open_anew(wait_s)
+
+    def _open_anew(self, wait_s: float) -> None:
         self._reconnecting()
         self._camera.close()
-        if step.rung is Rung.POWER_CYCLE:
-            self._note("power", "", self._power.cycle() or "switched off and on")
-        wait_s = self._power.boot_s if step.rung is Rung.POWER_CYCLE else step.wait_s
         if self._stop.wait(wait_s):
             return
         self._check_body(self._camera.open())

@@ -1,37 +1,48 @@
 """The camera side of a run: set, fire, download, hand over; again where needed.
 
 All camera calls are made by the thread that calls `Runner.run`, which does no other work: a
-picture is checked and stored by `capture.storing` while the next one is exposed, and its verdict
-comes back a shot later. The download is finished before the next release, because a picture left
-in the camera's memory blocks or shifts the next one (libgphoto2#1124, gphoto2#308).
+picture is checked and stored by `capture.storing` while the next ones are exposed, and its verdict
+comes back once its light is proven, a second later. The download is finished before the next
+release, because a picture left in the camera's memory blocks or shifts the next one
+(libgphoto2#1124, gphoto2#308).
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from capture.frames import Exposed, GivenUp
+from capture.frames import Exposed, GivenUp, Skipped
 from capture.light_log import LightLog
 from capture.pace import Pace
-from capture.readiness import require_manual
+from capture.recovery import deadline_s
+from capture.reference import Schedule
+from capture.rescue import Recovery, Rescue
 from capture.states import Machine, RunState, Snapshot, Watch
 from capture.stopping import StopRequest
-from capture.storing import Note, Stored, Storing
+from capture.storing import Note, Refused, Stored, Storing, Unproven
+from capture.suspension import Suspensions
 from rig.errors import AskOperator, Reconnect, Retry, RigError
 from rig.protocols import Camera, CameraInfo
+from schemas.acceptance import Extremes
 from schemas.plan import Shot
-from schemas.records import Outcome, RunStatus
+from schemas.records import Outcome, RunStatus, reference_setting
 
 _log = logging.getLogger(__name__)
 
-#: A shot is waited for twice its exposure (noise reduction takes a dark frame as long) and this.
-_MARGIN_S = 15.0
-_MAX_RECONNECTS = 3
-_BACK_OFF_S = (0.5, 2.0, 5.0)
+#: A run waits so long for its light, unless told.
+PATIENCE_S = 1800.0
+#: Exposures of one shot that may be lost to the light: then the light is too unsteady for it.
+_MAX_UNPROVEN = 10
+_WITHOUT_REFERENCE = (
+    "put the scene, the lamps and the lens as they were, then `snaprig capture resume`; "
+    "`--no-reference` goes on without comparing"
+)
+#: While suspended, a new reason is said at most this often: every sample brings another number.
+_SAY_EVERY_S = 10.0
 
 
 @dataclass
@@ -45,11 +56,43 @@ class Todo:
         Exposures so far, earlier runs included.
     failures : int
         Failed ones of this run.
+    unproven : int
+        Those of this run whose light was wrong. They count as no failure of the shot.
+    reference : int or None
+        Number of a reference frame, which is no shot of the plan.
     """
 
     shot: Shot
     attempt: int = 0
     failures: int = 0
+    unproven: int = 0
+    reference: int | None = None
+
+    @property
+    def setting(self) -> str:
+        """Key of its row."""
+        if self.reference is not None:
+            return reference_setting(self.reference)
+        return self.shot.exposure.stem
+
+
+class Guiding(Protocol):
+    """Where a guided sweep has its shots from, see `capture.guiding`."""
+
+    def draw(self) -> Todo | None:
+        """The next shot; None while that depends on verdicts that are out, and at the end."""
+
+    def learn(self, shot: Shot, outcome: Outcome, luma: Extremes | None) -> None:
+        """A shot has its row; without `luma` it was given up."""
+
+    def skipped(self) -> Iterable[Skipped]:
+        """What need not be shot, once `draw` has come to its end."""
+
+    def left(self) -> tuple[int, float]:
+        """Shots that may still come, and their open shutter in seconds: upper bounds."""
+
+    def refutation(self) -> str:
+        """Why the run fails though every shot has its row; empty if it does not."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +117,7 @@ class Runner:
     storing : Storing
         Started.
     light : LightLog
-        For the snapshots.
+        Started. No shot is taken while it has trouble.
     todo : iterable of Todo
         In the order to shoot.
     planned : int
@@ -88,6 +131,14 @@ class Runner:
         Gets a snapshot at each step; must return at once.
     machine : Machine
         In the state ``preparing``.
+    guiding : Guiding or None
+        Where a guided sweep has its shots from; `todo` is empty then.
+    patience_s : float
+        After so long a suspension the run ends, resumable.
+    references : Schedule or None
+        Of the reference frames; None takes none.
+    recovery : Recovery
+        What helps when the camera fails.
     """
 
     def __init__(
@@ -104,13 +155,16 @@ class Runner:
         stop: StopRequest,
         watch: Watch,
         machine: Machine,
-        clock: Callable[[], float] = time.monotonic,
+        guiding: Guiding | None = None,
+        patience_s: float = PATIENCE_S,
+        references: Schedule | None = None,
+        recovery: Recovery = Recovery(),  # noqa: B008 - frozen
     ) -> None:
         self._camera = camera
-        self._body = body
         self._storing = storing
         self._light = light
         self._todo = deque(todo)
+        self._guiding = guiding
         self._left_shutter_s = sum(item.shot.exposure.shutter_s for item in self._todo)
         self._in_hand: dict[int, Todo] = {}
         self._planned = planned
@@ -121,23 +175,42 @@ class Runner:
         self._stop = stop
         self._watch = watch
         self._machine = machine
-        self._clock = clock
+        self._patience_s = patience_s
+        self._suspensions = Suspensions()
+        self._clock: Callable[[], float] = light.clock
         self._pace = Pace()
-        self._reconnects = 0
+        self._references = references
+        self._anchored = references is None
+        self._recovery = recovery
+        self._rescue = Rescue(
+            camera,
+            body,
+            recovery.power,
+            stop,
+            note=lambda *event: storing.hand_over(Note(*event)),
+            say=self._say,
+            reconnecting=self._let_go,
+            clock=self._clock,
+        )
+        self._doubtful: tuple[Todo, Refused] | None = None  # a refusal that nobody acted on yet
         self._begun_s = 0.0
         self._message = ""
 
     def run(self) -> Ending:
         """Shoot until every shot has its row, or something ends the run. Closes the storing."""
+        while self._light.starting and not self._stop.asked:
+            self._light.wait(0.2)
         self._machine.to(RunState.RUNNING)
         self._begun_s = self._clock()
         status, reason, cause = self._guarded(self._shoot_all)
         if status is not RunStatus.DONE:
             self._wind_down(reason)
+        self._await_quietly()
         self._storing.close()
         if status is RunStatus.DONE:  # the last rows are written by now, or were refused
             status, reason, cause = self._guarded(self._storing.check)
-        self._collect_quietly()
+        if status is RunStatus.DONE and self._guiding and (why := self._guiding.refutation()):
+            status, reason = RunStatus.FAILED, why
         if status is RunStatus.DONE and self._gave_up:
             status, reason = RunStatus.FAILED, self._failures()
         if status is RunStatus.DONE and sum(self._counts.values()) < self._planned:
@@ -160,50 +233,137 @@ class Runner:
             return RunStatus.FAILED, str(error), error
         except Exception as error:
             return RunStatus.FAILED, f"{type(error).__name__}: {error}", error
-        if self._stop.asked and (self._todo or self._in_hand):
+        if self._stop.asked and sum(self._counts.values()) < self._planned:
             return RunStatus.STOPPED, self._stop.reason, None
         return RunStatus.DONE, "", None
 
     def _shoot_all(self) -> None:
-        while (item := self._next()) is not None:
-            self._take(item)
+        while True:
+            try:
+                while (item := self._next()) is not None:
+                    self._take(item)
+                return self._await_answers()
+            except AskOperator as error:
+                self._put_to_operator(error)
+        self._skip_the_rest()
 
     def _next(self) -> Todo | None:
-        """The next shot; None when none is left or a stop was asked for.
+        """The next shot, with the light right and room for its picture; None when none is left.
 
         With nothing left to shoot, the verdicts on what is in hand are waited for: a refused
-        picture brings its shot back.
+        picture brings its shot back. None also when a stop was asked for.
         """
         self._collect()
-        while not self._todo and self._in_hand and not self._stop.asked:
-            self._collect(wait_s=0.2)
-        if self._stop.asked or not self._todo:
+        while not self._stop.asked and (self._more() or self._in_hand):
+            if self._doubtful is not None:
+                self._treat(*self._doubtful)
+            elif not self._todo or self._storing.full or (self._in_hand and not self._anchored):
+                self._wait()
+            elif self._light.trouble:
+                self._suspend()
+            else:
+                return self._reference_due() or self._todo.popleft()
+        return None
+
+    def _reference_due(self) -> Todo | None:
+        number = self._references.next() if self._references else None
+        if self._references is None or number is None:
             return None
-        return self._todo.popleft()
+        # Its index is none of the plan's.
+        return Todo(Shot(-1 - number, self._references.exposure), reference=number)
+
+    def _more(self) -> bool:
+        """Whether there is a shot to take now; a guided sweep decides late which one."""
+        if not self._todo and self._guiding and (item := self._guiding.draw()) is not None:
+            self._todo.append(item)
+        return bool(self._todo)
+
+    def _skip_the_rest(self) -> None:
+        """Give what a guided sweep need not shoot its row."""
+        for skipped in self._guiding.skipped() if self._guiding and not self._stop.asked else ():
+            self._storing.hand_over(skipped)
+            self._counts[Outcome.SKIPPED] += 1
+
+    def _wait(self) -> None:
+        """Let the light be read, and see what that decides."""
+        self._light.wait(0.2)
+        self._collect(wait_s=0.02 if self._in_hand else 0.0)
+
+    def _await_answers(self) -> None:
+        # Not for ever: a second after its window a picture is proven or refused.
+        while self._in_hand:
+            self._wait()
+
+    def _await_quietly(self) -> None:
+        """Have what is in hand stored while winding down; what is refused is left for a resume."""
+        try:
+            while self._in_hand:
+                self._light.wait(0.2)
+                self._collect_stored(wait_s=0.02)
+        except Exception:  # the run has its reason already
+            _log.debug("while winding down", exc_info=True)
+
+    def _suspend(self) -> None:
+        """Shoot nothing until the light has settled; AskOperator if it takes too long."""
+        reason = self._light.trouble
+        self._machine.to(RunState.SUSPENDED)
+        self._suspensions.begin(self._clock())
+        self._storing.hand_over(Note("suspended", "", reason))
+        self._say(f"suspended: {reason}")
+        settled = False
+        try:
+            settled = self._settled(reason)
+        finally:
+            lasted_s = self._suspensions.end(self._clock())
+            kind = "resumed" if settled else "suspension_ended"
+            self._storing.hand_over(Note(kind, "", f"after {lasted_s:.1f} s: {reason}"))
+        if settled:
+            self._machine.to(RunState.RUNNING)
+            self._say(f"the light has settled after {lasted_s:.0f} s: going on")
+
+    def _settled(self, said: str) -> bool:
+        """Wait for the light; False if a stop was asked for before."""
+        said_s = self._clock()
+        while not self._stop.asked:
+            now_s, trouble = self._clock(), self._light.trouble
+            if not trouble:
+                return True
+            if self._suspensions.lasting_s(now_s) > self._patience_s:
+                raise AskOperator(
+                    f"the light was wrong for {self._patience_s / 60:.3g} min: {trouble}",
+                    "set the panels, check the lamp and the meter, then `snaprig capture resume`",
+                )
+            if trouble != said and now_s - said_s > _SAY_EVERY_S:
+                said, said_s = trouble, now_s
+                self._say(f"suspended: {trouble}")
+            else:
+                self._say()
+            self._wait()
+        return False
 
     def _take(self, item: Todo) -> None:
         exposure = item.shot.exposure
         self._say(shot=item)
         begun_s = self._clock()
         item.attempt += 1
-        self._exposures += 1
+        self._exposures += item.reference is None
         try:
             self._camera.apply(exposure)
-            picture = self._camera.shoot(2 * exposure.shutter_s + _MARGIN_S)
-        except Retry as error:
-            self._refuse(item, "retry", str(error))
-            self._stop.wait(_BACK_OFF_S[min(item.failures, len(_BACK_OFF_S)) - 1])
-        except Reconnect as error:
+            picture = self._camera.shoot(deadline_s(exposure.shutter_s, self._recovery.margin_s))
+        except (Retry, Reconnect) as error:
             self._todo.appendleft(item)
-            self._reconnect(item, error)
+            self._rescue.camera_failed(error, exposure)
+            self._go_on()
         except BaseException:
             self._todo.appendleft(item)
             raise
         else:
-            self._reconnects = 0
+            self._rescue.picture_taken()
             self._in_hand[item.shot.index] = item
-            self._storing.hand_over(Exposed(item.shot, item.attempt, picture))
+            self._storing.hand_over(Exposed(item.shot, item.attempt, picture, item.reference))
             self._pace.add(exposure.shutter_s, self._clock() - begun_s)
+            if self._references is not None and item.reference is None:
+                self._references.count()
 
     def _collect(self, wait_s: float = 0.0) -> None:
         """Read the verdicts that have come; wait for the first one, if told to."""
@@ -211,69 +371,93 @@ class Runner:
             wait_s = 0.0
             item = self._in_hand.pop(answer.shot.index)
             if isinstance(answer, Stored):
-                self._finished(item, answer.outcome)
+                self._finished(item, answer.outcome, answer.luma)
+            elif isinstance(answer, Unproven):
+                self._shoot_again(item, answer.detail)
             else:
-                self._camera.forget()
+                self._doubtful = item, answer
                 self._refuse(item, answer.kind, answer.detail)
 
-    def _collect_quietly(self) -> None:
-        """Count what was stored while winding down; what was refused is left for a resume."""
-        try:
-            while (answer := self._storing.answer()) is not None:
-                item = self._in_hand.pop(answer.shot.index)
-                if isinstance(answer, Stored):
-                    self._finished(item, answer.outcome)
-        except Exception:  # the run has its reason already
-            _log.debug("while winding down", exc_info=True)
+    def _collect_stored(self, wait_s: float = 0.0) -> None:
+        """Count what was stored; what was refused is left for a resume."""
+        while (answer := self._storing.answer(wait_s)) is not None:
+            wait_s = 0.0
+            item = self._in_hand.pop(answer.shot.index)
+            if isinstance(answer, Stored):
+                self._finished(item, answer.outcome, answer.luma)
+
+    def _shoot_again(self, item: Todo, detail: str) -> None:
+        """The light was wrong or not measured: no fault of the shot."""
+        item.unproven += 1
+        self._todo.appendleft(item)
+        self._storing.hand_over(Note("light_refused", item.setting, detail))
+        self._say(f"{item.shot.exposure}: {detail}; it will be shot again")
+        if item.unproven >= _MAX_UNPROVEN:
+            raise AskOperator(
+                f"{item.shot.exposure} was shot {item.unproven} times and the light never held "
+                f"still: {detail}",
+                "find out what disturbs the lamps or the meter, then `snaprig capture resume`",
+            )
 
     def _refuse(self, item: Todo, kind: str, detail: str) -> None:
         """A failed attempt: noted, and shot again next, or given up."""
         item.failures += 1
-        self._storing.hand_over(Note(kind, item.shot.exposure.stem, detail))
+        self._storing.hand_over(Note(kind, item.setting, detail))
         self._say(f"{item.shot.exposure}: {detail} (attempt {item.failures} of {self._attempts})")
         if item.failures < self._attempts:
             self._todo.appendleft(item)
             return
+        if item.reference is not None:
+            item.failures = 0
+            self._todo.appendleft(item)
+            raise AskOperator(detail, _WITHOUT_REFERENCE)
         reason = f"{kind.replace('_', ' ')}, {item.failures} attempts: {detail}"
         self._storing.hand_over(GivenUp(item.shot, item.attempt, reason))
         self._gave_up.append(item)
         self._finished(item, Outcome.FAILED)
 
-    def _reconnect(self, item: Todo, error: RigError) -> None:
-        """Close and open the camera, with back-off; the count of tries restarts at a picture."""
-        self._machine.to(RunState.RECONNECTING)
+    def _treat(self, item: Todo, refused: Refused) -> None:
+        """A picture was refused: doubt the settings, and more if it happens again and again."""
+        self._doubtful = None
+        self._rescue.picture_refused(
+            refused.kind, refused.detail, item.shot.exposure, refused.commanded_s
+        )
+        self._go_on()
+
+    def _let_go(self) -> None:
+        if self._machine.state is not RunState.RECONNECTING:
+            self._machine.to(RunState.RECONNECTING)
+
+    def _go_on(self) -> None:
+        if self._machine.state is RunState.RECONNECTING:
+            self._machine.to(RunState.RUNNING)
+
+    def _put_to_operator(self, error: AskOperator) -> None:
+        """Wait for a person at the terminal; raise `error` where nobody is there, or says no."""
         while True:
-            self._reconnects += 1
-            self._storing.hand_over(Note("reconnect", item.shot.exposure.stem, str(error)))
-            self._say(f"reconnecting to the camera ({self._reconnects}): {error}")
-            if self._reconnects > _MAX_RECONNECTS:
-                raise AskOperator(
-                    f"the camera was lost {self._reconnects} times in a row: {error}",
-                    "switch the camera off and on, check its cable, then `snaprig capture resume`",
-                ) from error
-            if self._stop.wait(_BACK_OFF_S[self._reconnects - 1]):
-                break
-            self._camera.close()
+            self._storing.check()  # nobody can repair that under a running program
+            if self._recovery.ask is None or self._stop.asked:
+                raise error
+            self._machine.to(RunState.ASKING)
+            self._storing.hand_over(Note("asked", "", str(error)))
+            self._say(f"waiting for you: {error}")
+            if not self._recovery.ask(error):
+                raise error
             try:
-                self._check_body(self._camera.open())
-            except (Retry, Reconnect) as again:
-                error = again
-                continue
-            break
-        self._machine.to(RunState.RUNNING)
+                self._rescue.start_anew()
+            except (AskOperator, Retry, Reconnect) as again:
+                error = AskOperator(str(again), again.action)
+            else:
+                return self._go_on()
 
-    def _check_body(self, found: CameraInfo) -> None:
-        if found.serial != self._body.serial:
-            raise AskOperator(
-                f"another camera answered: {found.model} {found.serial} instead of "
-                f"{self._body.serial}",
-                "connect the camera that the run began with, then `snaprig capture resume`",
-            )
-        require_manual(self._camera)
-
-    def _finished(self, item: Todo, outcome: Outcome) -> None:
+    def _finished(self, item: Todo, outcome: Outcome, luma: Extremes | None = None) -> None:
+        if item.reference is not None:
+            self._anchored = True
+            return
         self._counts[outcome] += 1
         self._left_shutter_s -= item.shot.exposure.shutter_s
+        if self._guiding:
+            self._guiding.learn(item.shot, outcome, luma)
         self._say()
 
     def _failures(self) -> str:
@@ -286,8 +470,11 @@ class Runner:
         self._say(reason)
 
     def _say(self, message: str = "", shot: Todo | None = None) -> None:
-        minutes = (self._clock() - self._begun_s) / 60
-        left = self._planned - sum(self._counts.values())
+        now_s = self._clock()
+        minutes = (now_s - self._begun_s - self._suspensions.total_s(now_s)) / 60
+        left, shutter_s = self._planned - sum(self._counts.values()), self._left_shutter_s
+        if self._guiding:
+            left, shutter_s = self._guiding.left()
         self._watch(
             Snapshot(
                 state=self._machine.state,
@@ -296,7 +483,7 @@ class Runner:
                 shot=shot.shot.exposure if shot else None,
                 lux=self._light.latest_lux,
                 shots_per_min=self._exposures / minutes if minutes > 0 else None,
-                left_s=self._pace.left_s(self._left_shutter_s, left),
+                left_s=self._pace.left_s(shutter_s, left),
                 message=message,
             )
         )

@@ -26,6 +26,9 @@ class RunState(StrEnum):
                       │          failed │               shots or the program failed
                       └─────────────────┘
 
+    Where a person sits at the terminal, ``running``, ``suspended`` and ``reconnecting`` may go to
+    ``asking``, and that to ``reconnecting`` or ``stopping``.
+
     A refusal while preparing raises before there is a run: no state follows. ``suspended`` ends
     by itself when the light has settled. ``stopping`` waits for the frames in hand to be stored.
     The last three are final.
@@ -34,6 +37,7 @@ class RunState(StrEnum):
     PREPARING = "preparing"
     RUNNING = "running"
     SUSPENDED = "suspended"
+    ASKING = "asking"
     RECONNECTING = "reconnecting"
     STOPPING = "stopping"
     DONE = "done"
@@ -44,10 +48,17 @@ class RunState(StrEnum):
 ARROWS: Mapping[RunState, frozenset[RunState]] = {
     RunState.PREPARING: frozenset({RunState.RUNNING}),
     RunState.RUNNING: frozenset(
-        {RunState.SUSPENDED, RunState.RECONNECTING, RunState.STOPPING, RunState.DONE}
+        {
+            RunState.SUSPENDED,
+            RunState.RECONNECTING,
+            RunState.ASKING,
+            RunState.STOPPING,
+            RunState.DONE,
+        }
     ),
-    RunState.SUSPENDED: frozenset({RunState.RUNNING, RunState.STOPPING}),
-    RunState.RECONNECTING: frozenset({RunState.RUNNING, RunState.STOPPING}),
+    RunState.SUSPENDED: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.ASKING}),
+    RunState.RECONNECTING: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.ASKING}),
+    RunState.ASKING: frozenset({RunState.RECONNECTING, RunState.STOPPING}),
     RunState.STOPPING: frozenset({RunState.STOPPED, RunState.FAILED}),
     RunState.DONE: frozenset(),
     RunState.STOPPED: frozenset(),
