@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from capture.analysis import analyze
@@ -13,13 +15,14 @@ from capture.storing import store_light
 from capture.sweep import devices, simulated
 from rig.bench import Bench
 from rig.errors import Abort, AskOperator, Retry
-from rig.protocols import Camera, OfferedSettings, Picture
+from rig.light_guard import Band, Judgement
+from rig.protocols import Camera, LightMeter, OfferedSettings, Picture
 from schemas.capture_store import add_event, end_run, put_lighting, start_run
 from schemas.catalog import Catalog
 from schemas.frame_store import add_frame, list_frames, remove_frame
 from schemas.jpeg import JpegError
 from schemas.plan import Lighting
-from schemas.records import Frame, RunStatus
+from schemas.records import Frame, Outcome, RunStatus
 from schemas.workspace import Workspace, write_atomically
 
 _NOT_AUTOMATIC = (MANUAL, "Bulb", "")
@@ -37,8 +40,11 @@ def require_absent(catalog: Catalog, scene: str, lighting: str) -> None:
 
 
 def find_auto_frame(catalog: Catalog, scene: str, lighting: str) -> Frame | None:
-    """The auto frame of a scene under a lighting, or None."""
-    return next(list_frames(catalog, scene=scene, lighting=lighting, kind="auto"), None)
+    """The auto frame of a scene under a lighting; None if there is none, or it was damaged."""
+    found = list_frames(
+        catalog, scene=scene, lighting=lighting, kind="auto", outcome=Outcome.ACCEPTED
+    )
+    return next(found, None)
 
 
 def take_auto_frame(
@@ -49,17 +55,20 @@ def take_auto_frame(
     scene: str,
     lighting: Lighting,
     attempts: int = 3,
+    make_light: Callable[[LightMeter, Band], LightLog] = LightLog,
 ) -> Frame:
     """Take the camera's own choice of settings as the auto frame, in place of an earlier one.
 
-    The exposure value is that of the settings in the picture's Exif block.
+    The exposure value is that of the settings in the picture's Exif block. `make_light` is that
+    of `capture.sweep.run_sweep`.
 
     Raises
     ------
     AskOperator
-        If the mode dial is not on an automatic mode.
+        If the mode dial is not on an automatic mode, the light is not the lighting's, or the
+        flash fired.
     Retry
-        If no attempt gave a picture that can be decoded.
+        If no attempt gave a picture that can be decoded and whose light was right.
     CatalogError
         If the frame to replace has answers.
     """
@@ -81,10 +90,11 @@ def take_auto_frame(
     )
     sweep = Sweep(run_id, scene, lighting, "", OfferedSettings((), (), ()))
     status, reason = RunStatus.FAILED, "stopped at once"
-    light = LightLog(bench.meter)
+    light = make_light(bench.meter, Band.of(lighting))
     light.start()
     try:
-        picture = _shoot(bench.camera, catalog, run_id, attempts)
+        _require_light(light, lighting)
+        picture = _shoot(bench.camera, light, catalog, run_id, attempts)
         frame = _store(workspace, catalog, sweep, picture, light)
         status, reason = RunStatus.DONE, ""
     except Exception as error:
@@ -97,20 +107,57 @@ def take_auto_frame(
     return frame
 
 
-def _shoot(camera: Camera, catalog: Catalog, run_id: int, attempts: int) -> Picture:
-    last: Exception | None = None
+def wait_for_manual(
+    camera: Camera, sleep: Callable[[float], None] = time.sleep, interval_s: float = 0.5
+) -> None:
+    """Return when the mode dial is back on M, however long that takes."""
+    while camera.mode() != MANUAL:
+        sleep(interval_s)
+
+
+def _require_light(light: LightLog, lighting: Lighting) -> None:
+    while light.starting:
+        light.wait(0.2)
+    if trouble := light.trouble:
+        raise AskOperator(
+            f"the light is not that of {lighting.name}: {trouble}",
+            f"set the panels to {lighting.lux:g} lux, check lamp and meter, then try again",
+        )
+
+
+def _light_refusal(light: LightLog, picture: Picture) -> str:
+    """Why the light of a picture is not proven; empty if it is. Waits for the next sample."""
+    window_s = (picture.commanded_monotonic_s, picture.ended_monotonic_s)
+    while (verdict := light.judge(*window_s)).judgement is Judgement.PENDING:
+        light.wait(0.2)
+    return verdict.reason
+
+
+def _shoot(
+    camera: Camera, light: LightLog, catalog: Catalog, run_id: int, attempts: int
+) -> Picture:
+    last = ""
     for _ in range(attempts):
         try:
             picture = camera.shoot(_TIMEOUT_S)
-            analyze(picture.data)
+            flash_fired = analyze(picture.data).exif.flash_fired
         except (Retry, JpegError) as error:
-            kind = "retry" if isinstance(error, Retry) else "undecodable"
-            add_event(catalog, run_id, kind, "auto", str(error))
-            last = error
+            kind, last = "retry" if isinstance(error, Retry) else "undecodable", str(error)
         else:
-            return picture
+            if flash_fired:
+                add_event(catalog, run_id, "flash_fired", "auto", "")
+                raise AskOperator(
+                    "the flash fired: this is not the light of the lamps",
+                    "fold the flash in, turn the dial to P (A+ raises it by itself), try again",
+                )
+            last = _light_refusal(light, picture)
+            if not last:
+                return picture
+            kind = "light_refused"
+        add_event(catalog, run_id, kind, "auto", last)
     raise Retry(
-        f"no auto frame in {attempts} attempts: {last}", "check camera and lens, then try again"
+        f"no auto frame in {attempts} attempts: {last}",
+        "check camera, lens and lamps, then try again",
     )
 
 

@@ -9,7 +9,6 @@ import click
 
 from capture.auto_frame_cli import auto_frame
 from capture.options import device_options
-from capture.ownership import owned
 from capture.plan_cli import plan, read_plan
 from capture.progress import shown
 from capture.scene_cli import require_scene
@@ -18,6 +17,7 @@ from capture.sweep import Summary, run_sweep, summarize_sweep
 from capture.unfinished import find_unfinished
 from rig.cli import DONE, FAILED, RESUMABLE
 from rig.config import RigConfig
+from rig.ownership import owned
 from schemas.catalog import Catalog
 from schemas.plan import Lighting, SweepPlan
 from schemas.records import Outcome, RunStatus
