@@ -12,7 +12,6 @@ after shot mean that the rig is ill, not the shot.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -33,6 +32,10 @@ class Rung(StrEnum):
     RECONNECT = "reconnect"  # let go of the camera, wait, find it anew
     POWER_CYCLE = "power_cycle"  # run rig.toml's command, wait for the body to start, reconnect
     ASK = "ask"  # only a person can go on
+
+
+#: Rungs that a dead session makes pointless: reconnecting is what a rebuild would be.
+_WITHIN_A_SESSION = frozenset({Rung.RETRY, Rung.REBUILD})
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,11 @@ PICTURE_LADDER: tuple[Step, ...] = (
 
 @dataclass(frozen=True)
 class Climb:
-    """A position on a ladder: `at` tries were made; 0 is the ground."""
+    """A position on a ladder: on its step number `at`, from 1; 0 is the ground."""
 
     ladder: tuple[Step, ...]
     at: int = 0
+    failures: int = 0
 
     def next(self, error: RigError | None = None, *, can_power_cycle: bool = False) -> Climb:
         """Where one more failure leads.
@@ -90,14 +94,14 @@ class Climb:
             Whether `rig.toml` has a command for that rung. Without one, the tries that follow
             it have nothing to hope for either, and the operator is asked.
         """
-        for at in range(self.at, len(self.ladder)):
-            rung = self.ladder[at].rung
+        top = len(self.ladder)
+        for at in range(self.at + 1, top):
+            rung = self.ladder[at - 1].rung
             if rung is Rung.POWER_CYCLE and not can_power_cycle:
                 break
-            if isinstance(error, Reconnect) and rung in (Rung.RETRY, Rung.REBUILD):
-                continue
-            return Climb(self.ladder, at + 1)
-        return Climb(self.ladder, len(self.ladder))
+            if not (isinstance(error, Reconnect) and rung in _WITHIN_A_SESSION):
+                return Climb(self.ladder, at, self.failures + 1)
+        return Climb(self.ladder, top, self.failures + 1)
 
     def success(self) -> Climb:
         """Back to the ground."""
@@ -107,16 +111,6 @@ class Climb:
     def step(self) -> Step | None:
         """What to do now; None on the ground."""
         return self.ladder[self.at - 1] if self.at else None
-
-    @property
-    def failures(self) -> int:
-        """Failures since the ground, as far as the ladder counts them."""
-        return self.at
-
-
-def rungs(ladder: tuple[Step, ...]) -> Iterator[Rung]:
-    """The rungs of a ladder from the ground up."""
-    return (step.rung for step in ladder)
 
 
 def deadline_s(shutter_s: float, margin_s: float) -> float:

@@ -91,8 +91,10 @@ class Rescue:
         """A picture is what was asked for: back to the ground of the other ladder."""
         self._picture_climb = self._picture_climb.success()
 
-    def camera_failed(self, error: RigError, exposure: Exposure) -> None:
+    def camera_failed(self, error: RigError, exposure: Exposure, setting: str) -> None:
         """Climb until it makes sense to shoot again.
+
+        `exposure` is what is to be shot, `setting` what the events name.
 
         Raises
         ------
@@ -103,14 +105,16 @@ class Rescue:
             climb = self._camera_climb.next(error, can_power_cycle=bool(self._power.command))
             self._camera_climb = climb
             step = climb.step or CAMERA_LADDER[-1]
-            self._note(step.rung, exposure.stem, str(error))
+            self._note(step.rung, setting, str(error))
             if step.rung is Rung.ASK:
                 raise AskOperator(
                     f"the camera failed {climb.failures} times in a row: {error}",
                     "switch the camera off and on, check its cable and battery, then "
                     "`snaprig capture resume`",
                 ) from error
-            self._say(f"{_DOING[step.rung]} ({exposure}): {error}")
+            if step.rung is not Rung.RETRY:
+                self._reconnecting()
+            self._say(f"{_DOING[step.rung]}: {error}")
             try:
                 self._do(step, exposure)
             except (Retry, Reconnect) as again:
@@ -118,7 +122,9 @@ class Rescue:
             else:
                 return
 
-    def picture_refused(self, kind: str, detail: str, exposure: Exposure, shot_s: float) -> None:
+    def picture_refused(
+        self, kind: str, detail: str, exposure: Exposure, setting: str, shot_s: float
+    ) -> None:
         """A picture was not what was asked for: doubt the settings, the session, the camera.
 
         Pictures that were exposed before the last step say nothing about its success, so a
@@ -140,7 +146,7 @@ class Rescue:
         self._picture_climb = self._picture_climb.next(can_power_cycle=bool(self._power.command))
         step = self._picture_climb.step or PICTURE_LADDER[-1]
         if step.rung is not Rung.RETRY:  # the refusal has its own event
-            self._note(step.rung, exposure.stem, f"{kind}: {detail}")
+            self._note(step.rung, setting, f"{kind}: {detail}")
         if step.rung is Rung.ASK:
             raise AskOperator(
                 f"{self._picture_climb.failures} times in a row no picture was what was asked "
@@ -149,11 +155,12 @@ class Rescue:
                 "`snaprig capture resume`",
             )
         if step.rung is not Rung.RETRY:
+            self._reconnecting()
             self._say(f"{_DOING[step.rung]}: {detail}")
             try:
                 self._do(step, exposure)
             except (Retry, Reconnect) as error:
-                self.camera_failed(error, exposure)
+                self.camera_failed(error, exposure, setting)
         self._acted_s = self._clock()
 
     def start_anew(self) -> None:

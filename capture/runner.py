@@ -242,10 +242,10 @@ class Runner:
             try:
                 while (item := self._next()) is not None:
                     self._take(item)
-                return self._await_answers()
+                self._await_answers()
+                return self._skip_the_rest()
             except AskOperator as error:
                 self._put_to_operator(error)
-        self._skip_the_rest()
 
     def _next(self) -> Todo | None:
         """The next shot, with the light right and room for its picture; None when none is left.
@@ -352,7 +352,7 @@ class Runner:
             picture = self._camera.shoot(deadline_s(exposure.shutter_s, self._recovery.margin_s))
         except (Retry, Reconnect) as error:
             self._todo.appendleft(item)
-            self._rescue.camera_failed(error, exposure)
+            self._rescue.camera_failed(error, exposure, item.setting)
             self._go_on()
         except BaseException:
             self._todo.appendleft(item)
@@ -420,7 +420,7 @@ class Runner:
         """A picture was refused: doubt the settings, and more if it happens again and again."""
         self._doubtful = None
         self._rescue.picture_refused(
-            refused.kind, refused.detail, item.shot.exposure, refused.commanded_s
+            refused.kind, refused.detail, item.shot.exposure, item.setting, refused.commanded_s
         )
         self._go_on()
 
