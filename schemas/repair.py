@@ -73,7 +73,7 @@ def repair(workspace: Workspace, catalog: Catalog, found: CheckResult) -> Repair
             left.append(problem)
             continue
         repaired.append(_requeue(workspace, catalog, problem, problem.frame))
-        commands.append(_command(problem.frame))
+        commands += _commands(problem.frame)
     stray = []
     for orphan in found.orphans:
         action = clear_orphan(workspace, workspace.root / orphan)
@@ -108,7 +108,9 @@ def _requeue(workspace: Workspace, catalog: Catalog, problem: Problem, frame: Fr
                 detail=reason,
             )
         )
-    action = f"moved to {moved}, to be shot again" if moved else "to be shot again"
+    # Each run takes reference frames of its own, under new numbers.
+    later = "not needed again" if frame.kind == "reference" else "to be shot again"
+    action = f"moved to {moved}, {later}" if moved else later
     return Repaired(problem.file, problem.problem, action)
 
 
@@ -133,6 +135,9 @@ def clear_orphan(workspace: Workspace, path: Path) -> str:
     return ""
 
 
-def _command(frame: Frame) -> str:
+def _commands(frame: Frame) -> list[str]:
+    """What takes a frame again."""
+    if frame.kind == "reference":
+        return []
     verb = "auto-frame" if frame.kind == "auto" else "resume"
-    return f"snaprig capture {verb} --scene {frame.scene} --lighting {frame.lighting}"
+    return [f"snaprig capture {verb} --scene {frame.scene} --lighting {frame.lighting}"]

@@ -32,6 +32,7 @@ def provenance(frame: Frame, scene: Scene, run: Run) -> dict[str, str]:
         "count": scene.count,
         "lighting": frame.lighting,
         "kind": frame.kind,
+        "reference": frame.number,
         "lux": light.lux,
         "luxMin": light.lux_min,
         "luxMax": light.lux_max,
