@@ -142,6 +142,29 @@ class CanonBody:
             self._events.values_and_choices(self._settings.zoom(focal_mm))
             self._journal.add("zoom", focal_mm=focal_mm)
 
+    def set_by_hand(self, name: str, value: int | dict[str, int]) -> None:
+        """Change a property at the body itself, by its menu or because its battery ran down.
+
+        Parameters
+        ----------
+        name : str
+            Of `Prop`, in any case: ``white_balance``, ``battery``, ``focus``, ``utc_time``.
+        value : int or dict
+            Canon's code for it; for ``format`` the place in the quality menu, for
+            ``custom_functions`` values by the function's hexadecimal id.
+
+        Raises
+        ------
+        ValueError
+            For a name or a value that this body has not.
+        """
+        with self._lock:
+            props = self._settings.set_by_hand(name, value)
+            if Prop.UTC_TIME in props or Prop.CAMERA_TIME in props:
+                self._clock.set_timestamp(self._settings.number(props[0]))
+            self._events.values_and_choices(props)
+            self._journal.add("hand", name=name, value=value)
+
     # --- the session
 
     def session_opened(self) -> None:
@@ -270,6 +293,7 @@ class CanonBody:
             settings.mode,
             settings.image_format,
             settings.is_bulb,
+            settings.focal_mm,
         )
         self._state = BodyState.EXPOSING
         self._events.busy(True)

@@ -128,6 +128,28 @@ class Settings:
             return [Prop.FORMAT, Prop.FORMAT_SD]
         return [prop]
 
+    def set_by_hand(self, name: str, value: int | dict[str, int]) -> list[Prop]:
+        """Change what the host may not or has not; ValueError for what this body has not."""
+        try:
+            prop = Prop[name.upper()]
+        except KeyError as error:
+            known = ", ".join(p.name.lower() for p in Prop)
+            raise ValueError(f"no property {name!r}: one of {known}") from error
+        if prop in (Prop.MODE, Prop.MODE_DIAL):
+            raise ValueError("the mode dial has a request of its own")
+        if prop == Prop.CUSTOM_FUNCTIONS and isinstance(value, dict):
+            functions = {int(key, 16): number for key, number in value.items()}
+            return self.put(prop, tables.with_custom_functions(self.values[prop], functions))
+        if isinstance(value, dict | bool) or not isinstance(value, int):
+            raise ValueError(f"{name} takes a whole number, not {value!r}")
+        if prop in (Prop.FORMAT, Prop.FORMAT_SD):
+            if not 0 <= value < len(FORMATS):
+                raise ValueError(f"{name} is a place in a menu of {len(FORMATS)}")
+            return self.put(prop, FORMATS[value].encode())
+        if prop in tables.TEXTS or len(self.values[prop]) != 4:
+            raise ValueError(f"{name} is a text and cannot be set")
+        return self.put(prop, u32(value))
+
     def turn_dial(self, mode: Mode) -> list[Prop]:
         """Turn the mode dial; returns the properties whose value or choices changed."""
         self.values[Prop.MODE] = self.values[Prop.MODE_DIAL] = u32(mode)

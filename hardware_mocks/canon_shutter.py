@@ -47,6 +47,7 @@ class Shot:
     mode: Mode
     image_format: ImageFormat
     is_bulb: bool
+    focal_mm: int
     released: threading.Event = field(default_factory=threading.Event)
 
 
@@ -110,6 +111,7 @@ class Shutter:
             KIT_LENS.name,
             shot.mode == Mode.M,
             shot.image_format.size_px,
+            shot.focal_mm,
         )
         jpeg = self._film.write(developed, exposure, inscription)
         facts = {

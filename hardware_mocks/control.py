@@ -15,13 +15,16 @@ Reading
             ``destination``, ``image_number``, ``sha256`` and ``bytes`` of the file made,
             ``faults`` that struck it, and ``offered``: name, sha256 and size of each file that
             the host can fetch (the file made, unless a fault changed that).
-        setting, dial, zoom, lux, scene, meter, fault, connect, disconnect, error
+        setting, dial, zoom, hand, lux, scene, meter, fault, connect, disconnect, error
             What was changed, struck or lost.
 
 Writing (``Content-Type: application/json``; the answer is the new state)
     POST /lux     ``{"lux": 10, "over_s": 0}``
     POST /scene   ``{"photo": "/path.jpg", "scene_lux": null}``
     POST /dial    ``{"mode": "M"}`` (M, P, AV, TV or Auto)
+    POST /body    ``{"white_balance": 0, "custom_functions": {"0x201": 1}}``: properties by the
+                  names of `canon_properties.Prop` and Canon's codes, as if set by its menu
+    POST /zoom    ``{"focal_mm": 55}``
     POST /meter   ``{"plugged": false}``
     POST /faults  ``[{"name": "lux_step", "at": 5, "lux": 300}]``
 
@@ -72,6 +75,14 @@ class Bench(Protocol):
 
     def turn_dial(self, mode: str) -> None:
         """Turn the mode dial."""
+        ...
+
+    def set_body(self, properties: dict[str, Any]) -> None:
+        """Change properties at the body."""
+        ...
+
+    def zoom(self, focal_mm: int) -> None:
+        """Turn the zoom ring."""
         ...
 
     def plug_meter(self, plugged: bool) -> None:
@@ -178,12 +189,18 @@ class _Handler(BaseHTTPRequestHandler):
                 bench.set_scene(Path(document["photo"]), lux)
             case "/dial":
                 bench.turn_dial(str(document["mode"]))
+            case "/body":
+                bench.set_body(document)
+            case "/zoom":
+                bench.zoom(int(document["focal_mm"]))
             case "/meter":
                 bench.plug_meter(bool(document["plugged"]))
             case "/faults":
                 bench.add_faults(document)
             case _:
-                raise _RefusedError(404, "POST /lux, /scene, /dial, /meter or /faults")
+                raise _RefusedError(
+                    404, "POST /lux, /scene, /dial, /body, /zoom, /meter or /faults"
+                )
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: ANN401 - http.server's own
         _log.debug(format, *args)

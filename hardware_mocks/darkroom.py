@@ -146,6 +146,15 @@ class Darkroom:
         """Turn the mode dial; ValueError for a mode that it has not."""
         self.body.turn_dial(Mode.parse(mode))
 
+    def set_body(self, properties: dict[str, Any]) -> None:
+        """Change properties at the body by hand; ValueError for what it has not."""
+        for name, value in properties.items():
+            self.body.set_by_hand(name, value)
+
+    def zoom(self, focal_mm: int) -> None:
+        """Turn the zoom ring; ValueError for a focal length that the lens has not."""
+        self.body.zoom(focal_mm)
+
     def plug_meter(self, plugged: bool) -> None:
         """Pull the meter's cable or put it back."""
         if plugged:

@@ -28,6 +28,7 @@ class Inscription:
     lens: str
     manual: bool
     size_px: tuple[int, int]
+    focal_mm: int = 35
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ class Film:
             serial=inscription.serial,
             lens=inscription.lens,
             manual=inscription.manual,
+            focal_mm=inscription.focal_mm,
             size=inscription.size_px,
         )
 
