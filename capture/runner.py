@@ -139,6 +139,8 @@ class Runner:
         Of the reference frames; None takes none.
     recovery : Recovery
         What helps when the camera fails.
+    pace : Pace or None
+        What earlier sweeps have measured; grows with this one.
     """
 
     def __init__(
@@ -159,6 +161,7 @@ class Runner:
         patience_s: float = PATIENCE_S,
         references: Schedule | None = None,
         recovery: Recovery = Recovery(),  # noqa: B008 - frozen
+        pace: Pace | None = None,
     ) -> None:
         self._camera = camera
         self._storing = storing
@@ -178,7 +181,7 @@ class Runner:
         self._patience_s = patience_s
         self._suspensions = Suspensions()
         self._clock: Callable[[], float] = light.clock
-        self._pace = Pace()
+        self._pace = pace or Pace()
         self._references = references
         self._anchored = references is None
         self._recovery = recovery

@@ -17,6 +17,7 @@ from capture.guidance import Guidance
 from capture.guiding import RunGuide, note_guidance, settled_by_witness, start_guide
 from capture.light_log import LightLog
 from capture.orphans import sweep_orphans
+from capture.pace import Pace
 from capture.provenance import versions
 from capture.readiness import Readiness, check_readiness
 from capture.reference import Reference, Schedule, choose
@@ -140,6 +141,7 @@ def run_sweep(
     recovery: Recovery = Recovery(),  # noqa: B008 - frozen
     references: bool = True,
     make_light: Callable[[LightMeter, Band], LightLog] = LightLog,
+    pace: Pace | None = None,
 ) -> Summary:
     """Shoot what a plan still lacks. The caller owns the workspace and has opened the bench.
 
@@ -165,6 +167,8 @@ def run_sweep(
         Whether reference frames are taken and frames compared with them.
     make_light : callable
         Makes the light log of the run; tests have one with a clock of theirs.
+    pace : Pace or None
+        What earlier sweeps have measured, for the time left; grows with this one.
 
     Returns
     -------
@@ -227,6 +231,7 @@ def run_sweep(
             patience_s=patience_s,
             references=schedule,
             recovery=recovery,
+            pace=pace,
         )
         ending = Ending(RunStatus.STOPPED, "stopped at once", 0)
         try:
