@@ -246,7 +246,10 @@ class Guide:
 
     def learn(self, exposure: Exposure, frame: Judged | None) -> None:
         """A shot that was handed out has its row; `frame` is None if it was given up."""
-        self._level(exposure).out.discard(exposure)
+        level = self._level_of.get((exposure.iso, light_sixths(exposure)))
+        if level is None or exposure not in level.out:
+            return  # not ours: taken beside the sweep
+        level.out.remove(exposure)
         if frame is None:
             return
         self._evidence.add(frame)
@@ -255,7 +258,14 @@ class Guide:
             self.refuted.append(Refuted(exposure, frame.outcome, witness))
 
     def skips(self) -> list[Skip]:
-        """What need not be shot; asked once `next` has come to its end."""
+        """What need not be shot; nothing before the sweep has come to its end.
+
+        Until then a verdict may still take a witness away.
+        """
+        return [] if self.left() or self.to_audit() else self.certain()
+
+    def certain(self) -> list[Skip]:
+        """Shots without a frame that have a witness so far."""
         return [
             Skip(shot, witness)
             for level in self._levels
