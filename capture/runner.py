@@ -24,7 +24,7 @@ from capture.rescue import Recovery, Rescue
 from capture.states import Machine, RunState, Snapshot, Watch
 from capture.stopping import StopRequest
 from capture.storing import Note, Refused, Stored, Storing, Unproven
-from capture.suspension import Suspensions
+from capture.suspension import PATIENCE_S, Suspension
 from rig.errors import AskOperator, Reconnect, Retry, RigError
 from rig.protocols import Camera, CameraInfo
 from schemas.acceptance import Extremes
@@ -33,16 +33,12 @@ from schemas.records import Outcome, RunStatus, reference_setting
 
 _log = logging.getLogger(__name__)
 
-#: A run waits so long for its light, unless told.
-PATIENCE_S = 1800.0
 #: Exposures of one shot that may be lost to the light: then the light is too unsteady for it.
 _MAX_UNPROVEN = 10
 _WITHOUT_REFERENCE = (
     "put the scene, the lamps and the lens as they were, then `snaprig capture resume`; "
     "`--no-reference` goes on without comparing"
 )
-#: While suspended, a new reason is said at most this often: every sample brings another number.
-_SAY_EVERY_S = 10.0
 
 
 @dataclass
@@ -178,8 +174,14 @@ class Runner:
         self._stop = stop
         self._watch = watch
         self._machine = machine
-        self._patience_s = patience_s
-        self._suspensions = Suspensions()
+        self._suspension = Suspension(
+            light,
+            stop,
+            patience_s,
+            wait=self._wait,
+            note=lambda kind, detail: storing.hand_over(Note(kind, "", detail)),
+            say=self._say,
+        )
         self._clock: Callable[[], float] = light.clock
         self._pace = pace or Pace()
         self._references = references
@@ -308,41 +310,10 @@ class Runner:
 
     def _suspend(self) -> None:
         """Shoot nothing until the light has settled; AskOperator if it takes too long."""
-        reason = self._light.trouble
         self._machine.to(RunState.SUSPENDED)
-        self._suspensions.begin(self._clock())
-        self._storing.hand_over(Note("suspended", "", reason))
-        self._say(f"suspended: {reason}")
-        settled = False
-        try:
-            settled = self._settled(reason)
-        finally:
-            lasted_s = self._suspensions.end(self._clock())
-            kind = "resumed" if settled else "suspension_ended"
-            self._storing.hand_over(Note(kind, "", f"after {lasted_s:.1f} s: {reason}"))
-        if settled:
+        if self._suspension.hold():
             self._machine.to(RunState.RUNNING)
-            self._say(f"the light has settled after {lasted_s:.0f} s: going on")
-
-    def _settled(self, said: str) -> bool:
-        """Wait for the light; False if a stop was asked for before."""
-        said_s = self._clock()
-        while not self._stop.asked:
-            now_s, trouble = self._clock(), self._light.trouble
-            if not trouble:
-                return True
-            if self._suspensions.lasting_s(now_s) > self._patience_s:
-                raise AskOperator(
-                    f"the light was wrong for {self._patience_s / 60:.3g} min: {trouble}",
-                    "set the panels, check the lamp and the meter, then `snaprig capture resume`",
-                )
-            if trouble != said and now_s - said_s > _SAY_EVERY_S:
-                said, said_s = trouble, now_s
-                self._say(f"suspended: {trouble}")
-            else:
-                self._say()
-            self._wait()
-        return False
+            self._say("the light has settled: going on")
 
     def _take(self, item: Todo) -> None:
         exposure = item.shot.exposure
@@ -396,8 +367,9 @@ class Runner:
         self._storing.hand_over(Note("light_refused", item.setting, detail))
         self._say(f"{item.shot.exposure}: {detail}; it will be shot again")
         if item.unproven >= _MAX_UNPROVEN:
+            item.unproven = 0
             raise AskOperator(
-                f"{item.shot.exposure} was shot {item.unproven} times and the light never held "
+                f"{item.shot.exposure} was shot {_MAX_UNPROVEN} times and the light never held "
                 f"still: {detail}",
                 "find out what disturbs the lamps or the meter, then `snaprig capture resume`",
             )
@@ -474,7 +446,7 @@ class Runner:
 
     def _say(self, message: str = "", shot: Todo | None = None) -> None:
         now_s = self._clock()
-        minutes = (now_s - self._begun_s - self._suspensions.total_s(now_s)) / 60
+        minutes = (now_s - self._begun_s - self._suspension.total_s) / 60
         left, shutter_s = self._planned - sum(self._counts.values()), self._left_shutter_s
         if self._guiding:
             left, shutter_s = self._guiding.left()

@@ -1,29 +1,94 @@
-"""The times in which a run shoots nothing because its light is wrong. Pure arithmetic."""
+"""The times in which a run shoots nothing because its light is wrong."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 
-class Suspensions:
-    """How long a run has been suspended; moments are of one monotonic clock, in seconds."""
+from capture.light_log import LightLog
+from capture.stopping import StopRequest
+from rig.errors import AskOperator
 
-    def __init__(self) -> None:
-        self._over_s = 0.0
-        self._since_s: float | None = None
+#: A run waits so long for its light, unless told.
+PATIENCE_S = 1800.0
+#: A new reason is said at most this often: every sample brings another number.
+_SAY_EVERY_S = 10.0
 
-    def begin(self, now_s: float) -> None:
-        """A suspension begins."""
-        self._since_s = now_s
 
-    def end(self, now_s: float) -> float:
-        """It is over; returns the seconds it lasted."""
-        lasted_s = self.lasting_s(now_s)
-        self._over_s, self._since_s = self._over_s + lasted_s, None
-        return lasted_s
+@dataclass
+class Suspension:
+    """Waits for the light, and knows how long a run has done so.
 
-    def lasting_s(self, now_s: float) -> float:
-        """Seconds since the present one began; 0 if there is none."""
-        return 0.0 if self._since_s is None else now_s - self._since_s
+    Attributes
+    ----------
+    light : LightLog
+        Started.
+    stop : StopRequest
+        Ends a suspension.
+    patience_s : float
+        So does this, with a question for the operator.
+    wait : callable
+        Lets the light be read once more, and handles what that decides.
+    note : callable
+        Takes events for the catalog: kind and detail.
+    say : callable
+        Tells a watcher how things are; without a text, only that time has passed.
+    """
 
-    def total_s(self, now_s: float) -> float:
-        """Seconds of all of them, the present one included."""
-        return self._over_s + self.lasting_s(now_s)
+    light: LightLog
+    stop: StopRequest
+    patience_s: float
+    wait: Callable[[], None]
+    note: Callable[[str, str], None]
+    say: Callable[[str], None]
+    _over_s: float = 0.0
+    _since_s: float | None = None
+
+    @property
+    def total_s(self) -> float:
+        """Seconds of all suspensions of the run, the present one included."""
+        return self._over_s + self._lasting_s()
+
+    def hold(self) -> bool:
+        """Return when the light has settled (True) or a stop was asked for (False).
+
+        Raises
+        ------
+        AskOperator
+            When patience is at its end.
+        """
+        reason = self.light.trouble
+        self._since_s = self.light.clock()
+        self.note("suspended", reason)
+        self.say(f"suspended: {reason}")
+        settled = False
+        try:
+            settled = self._settled(reason)
+        finally:
+            lasted_s = self._lasting_s()
+            self._over_s, self._since_s = self._over_s + lasted_s, None
+            kind = "resumed" if settled else "suspension_ended"
+            self.note(kind, f"after {lasted_s:.1f} s: {reason}")
+        return settled
+
+    def _settled(self, said: str) -> bool:
+        said_s = self.light.clock()
+        while not self.stop.asked:
+            now_s, trouble = self.light.clock(), self.light.trouble
+            if not trouble:
+                return True
+            if self._lasting_s() > self.patience_s:
+                raise AskOperator(
+                    f"the light was wrong for {self.patience_s / 60:.3g} min: {trouble}",
+                    "set the panels, check the lamp and the meter, then `snaprig capture resume`",
+                )
+            if trouble != said and now_s - said_s > _SAY_EVERY_S:
+                said, said_s = trouble, now_s
+                self.say(f"suspended: {trouble}")
+            else:
+                self.say("")
+            self.wait()
+        return False
+
+    def _lasting_s(self) -> float:
+        return 0.0 if self._since_s is None else self.light.clock() - self._since_s
