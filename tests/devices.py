@@ -39,10 +39,20 @@ _SCENE = np.repeat(np.linspace(0.02, 0.95, 16), WIDTH_PX // 16)
 
 @dataclass
 class FakeClock:
-    """Time that passes only when somebody sleeps."""
+    """Time that passes only when somebody sleeps.
+
+    Attributes
+    ----------
+    beat : callable or None
+        Called again and again while time passes, whoever sleeps; returns the seconds until the
+        next call. What it sleeps itself is a delay within the beat.
+    """
 
     elapsed_s: float = 0.0
     started_at: datetime = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)
+    beat: Callable[[], float] | None = None
+    _due_s: float = 0.0
+    _beating: bool = False
 
     def now_s(self) -> float:
         """The monotonic clock, in seconds."""
@@ -54,7 +64,15 @@ class FakeClock:
 
     def sleep(self, duration_s: float) -> None:
         """Let `duration_s` pass."""
-        self.elapsed_s += duration_s
+        end_s = self.elapsed_s + duration_s
+        while self.beat is not None and not self._beating and self._due_s <= end_s:
+            self.elapsed_s = max(self.elapsed_s, self._due_s)
+            self._beating = True
+            try:
+                self._due_s = self.elapsed_s + self.beat()
+            finally:
+                self._beating = False
+        self.elapsed_s = max(self.elapsed_s, end_s)
 
 
 @dataclass
@@ -74,7 +92,7 @@ class Faults:
 
 
 class InMemoryCamera:
-    """A body on M whose pictures depend on exposure and `lux`.
+    """A body on M whose pictures depend on exposure and `lux`: a number, or a function of time.
 
     Attributes
     ----------
@@ -98,7 +116,7 @@ class InMemoryCamera:
         self,
         clock: FakeClock | None = None,
         *,
-        lux: float = 1000.0,
+        lux: float | Callable[[float], float] = 1000.0,
         size_px: tuple[int, int] = (WIDTH_PX, HEIGHT_PX),
     ) -> None:
         self.clock = clock or FakeClock()
@@ -186,7 +204,8 @@ class InMemoryCamera:
         commanded_at, commanded_s = self.clock.now(), self.clock.now_s()
         self.clock.sleep(true_shutter_s(exposure.shutter_s))
         self.taken.append(exposure)
-        data = render(exposure, self.lux, commanded_at, self.size_px)
+        lux = self._mean_lux(commanded_s, self.clock.now_s())
+        data = render(exposure, lux, commanded_at, self.size_px)
         if self.spoilers:
             data = self.spoilers.popleft()(data)
         return Picture(
@@ -196,6 +215,12 @@ class InMemoryCamera:
             commanded_monotonic_s=commanded_s,
             ended_monotonic_s=self.clock.now_s(),
         )
+
+    def _mean_lux(self, start_s: float, end_s: float) -> float:
+        if not callable(self.lux):
+            return self.lux
+        moments_s = np.linspace(start_s, end_s, 32).tolist()
+        return sum(map(self.lux, moments_s)) / len(moments_s)
 
     def close(self) -> None:
         if self.is_open:
