@@ -22,6 +22,7 @@ import json
 import os
 import sys
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,6 +45,7 @@ LIGHTINGS = {1000: 11, 10: 5}  #: lux: EV_ref
 LIMIT = 1.15
 LIMITED_LUX = 1000
 LATE = 2
+MARGINS = (0.955, 0.96, 0.965, 0.97, 0.98)  #: white or black fractions that a witness might need
 WHITE = Outcome.REJECTED_WHITE
 
 
@@ -63,6 +65,7 @@ class Result:
     unprovable_s: float
     wrong: list[str]
     jitter: list[str]
+    margins: dict[float, tuple[float, int]]
 
     @property
     def limit_s(self) -> float:
@@ -116,15 +119,14 @@ def exhaustive(camera: Camera, plan: SweepPlan, cache: Path | None) -> dict[Expo
 
 
 def guided(
-    camera: Camera, plan: SweepPlan, ev_reference: int
+    guide: Guide, judge: Callable[[Exposure], Judged]
 ) -> tuple[dict[Exposure, Judged], list[Skip]]:
     """A guided sweep with verdicts `LATE` shots late: its frames and what it skipped."""
-    guide = Guide(plan, ev_reference)
     frames: dict[Exposure, Judged] = {}
     out: deque[Judged] = deque()
     while (shot := guide.next()) is not None or out:
         if shot is not None:
-            frame = camera.judge(shot.exposure, plan.acceptance, nth=1)
+            frame = judge(shot.exposure)
             frames[shot.exposure] = frame
             out.append(frame)
         if shot is None or len(out) > LATE:
@@ -143,8 +145,7 @@ def compare(
     """Both sweeps of one scene side by side."""
     wrong = [
         f"{fractions(every[skip.shot.exposure])}, skipped by {fractions(skip.witness)}"
-        for skip in skips
-        if every[skip.shot.exposure].outcome is Outcome.ACCEPTED
+        for skip in wrongly(every, skips)
     ]
     jitter = [
         f"{fractions(every[exposure])}; guided {fractions(frame)}"
@@ -179,7 +180,13 @@ def compare(
         unprovable_s=open_s(unprovable),
         wrong=wrong,
         jitter=jitter,
+        margins={},
     )
+
+
+def wrongly(every: dict[Exposure, Judged], skips: list[Skip]) -> list[Skip]:
+    """What was skipped and would have been accepted."""
+    return [s for s in skips if every[s.shot.exposure].outcome is Outcome.ACCEPTED]
 
 
 def _proves_white(frame: Judged) -> bool:
@@ -206,8 +213,13 @@ def run_photo(photo: Path, plan: SweepPlan, outcomes: Path | None) -> list[Resul
         cache = None if outcomes is None else outcomes / f"{photo.stem}_{lux}.json"
         camera = Camera(scene, lux)
         every = exhaustive(camera, plan, cache)
-        frames, skips = guided(camera, plan, ev_reference)
-        results.append(compare(photo.stem, lux, every, frames, skips))
+        again = partial(camera.judge, rule=plan.acceptance, nth=1)
+        frames, skips = guided(Guide(plan, ev_reference), again)
+        result = compare(photo.stem, lux, every, frames, skips)
+        for margin in MARGINS:
+            other, lost = guided(Guide(plan, ev_reference, fraction=margin), every.__getitem__)
+            result.margins[margin] = (open_s(other), len(wrongly(every, lost)))
+        results.append(result)
     return results
 
 
@@ -247,6 +259,18 @@ def report(results: list[Result]) -> int:
         print(line("all", lux, group), "\n")
         over = sum(r.guided_s for r in group) > sum(r.limit_s for r in group)
         failed |= (lux == LIMITED_LUX and over) or any(result.wrong for result in group)
+    print("what another margin would do, with the exposures of the exhaustive sweep:")
+    for lux in LIGHTINGS:
+        group = [result for result in results if result.lux == lux]
+        limit_s = sum(result.limit_s for result in group)
+        for margin in MARGINS:
+            time_s = sum(result.margins[margin][0] for result in group)
+            wrong = sum(result.margins[margin][1] for result in group)
+            print(
+                f"  {lux:4d} lux, above {margin:.1%}: {time_s:8.1f} s of {limit_s:.1f} s "
+                f"{'ok  ' if time_s <= limit_s else 'OVER'} {wrong} wrongly skipped"
+            )
+    print()
     for title, key in (
         ("skipped by the guided, accepted by the exhaustive sweep", "wrong"),
         ("shot by both, on two sides of the threshold", "jitter"),

@@ -117,7 +117,8 @@ class Evidence:
     as white, though it had as much light or more than a white witness, takes that witness away.
     """
 
-    def __init__(self, frames: Iterable[Judged] = ()) -> None:
+    def __init__(self, frames: Iterable[Judged] = (), fraction: float = WITNESS_FRACTION) -> None:
+        self._fraction = fraction
         self._by_iso: dict[int, dict[Exposure, Judged]] = {}
         self._lights: set[tuple[int, int]] = set()
         self._witnesses: dict[int, tuple[Judged | None, Judged | None]] = {}
@@ -142,7 +143,10 @@ class Evidence:
         """The frame that proves this much light rejected, if there is one."""
         if iso not in self._witnesses:
             frames = list(self._by_iso.get(iso, {}).values())
-            self._witnesses[iso] = (_white_witness(frames), _black_witness(frames))
+            self._witnesses[iso] = (
+                _white_witness(frames, self._fraction),
+                _black_witness(frames, self._fraction),
+            )
         white, black = self._witnesses[iso]
         if white is not None and white.light <= light:
             return white
@@ -151,19 +155,19 @@ class Evidence:
         return None
 
 
-def _white_witness(frames: list[Judged]) -> Judged | None:
+def _white_witness(frames: list[Judged], fraction: float) -> Judged | None:
     """The one with the least light, of the shortest exposure."""
     others = (f.light for f in frames if f.outcome is not Outcome.REJECTED_WHITE)
     floor = max(others, default=-math.inf)
-    proven = (f for f in frames if f.white_fraction > WITNESS_FRACTION and f.light > floor)
+    proven = (f for f in frames if f.white_fraction > fraction and f.light > floor)
     return min(proven, key=lambda f: (f.light, f.exposure.shutter_s), default=None)
 
 
-def _black_witness(frames: list[Judged]) -> Judged | None:
+def _black_witness(frames: list[Judged], fraction: float) -> Judged | None:
     """The one with the most light, of the shortest exposure."""
     others = (f.light for f in frames if f.outcome is not Outcome.REJECTED_BLACK)
     ceiling = min(others, default=math.inf)
-    proven = (f for f in frames if f.black_fraction > WITNESS_FRACTION and f.light < ceiling)
+    proven = (f for f in frames if f.black_fraction > fraction and f.light < ceiling)
     return max(proven, key=lambda f: (f.light, -f.exposure.shutter_s), default=None)
 
 
@@ -200,6 +204,8 @@ class Guide:
         Share of the certain shots that is shot all the same.
     limit : int or None
         Shots to hand out at most.
+    fraction : float
+        What a witness needs, to measure what another margin would do.
 
     Attributes
     ----------
@@ -220,12 +226,13 @@ class Guide:
         *,
         audit: float = 0.0,
         limit: int | None = None,
+        fraction: float = WITNESS_FRACTION,
     ) -> None:
         require_rule(plan)
         self._plan = plan
         self._audit = audit
         self._to_hand_out = math.inf if limit is None else limit
-        self._evidence = Evidence(known)
+        self._evidence = Evidence(known, fraction)
         self._ladders = [self._ladder(iso, ev_reference) for iso in plan.iso]
         self._levels = [level for ladder in self._ladders for level in ladder]
         self._level_of = {(level.iso, level.light): level for level in self._levels}
