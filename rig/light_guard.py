@@ -22,8 +22,9 @@ from schemas.plan import Lighting
 MARGIN_S = 0.5
 #: Two samples farther apart than this have a gap between them, and nothing fills a gap.
 GAP_S = 1.0
-#: A run may begin after light this long inside its band: a first frame has its lead then.
-LEAD_S = MARGIN_S
+#: A run may begin after light this long inside its band: a first frame has its lead then, with
+#: something over for the rounding of moments.
+LEAD_S = MARGIN_S + 0.01
 
 _received = attrgetter("received_s")
 _asked = attrgetter("asked_s")
@@ -148,8 +149,8 @@ class LightGuard:
             return
         if self._since_s is None:
             self._since_s = sample.received_s
-        needed_s = LEAD_S if self._state is GuardState.STARTING else self._band.settle_s
-        if sample.received_s - self._since_s >= needed_s:
+        needed_s = 0.0 if self._state is GuardState.STARTING else self._band.settle_s
+        if sample.received_s - self._since_s >= max(needed_s, LEAD_S):
             self._state, self._since_s = GuardState.STEADY, None
 
     def wait(self, now_s: float, why: str = "the meter is silent") -> None:
