@@ -23,7 +23,15 @@ from schemas.workspace import PARTIAL, Workspace, WorkspaceError
 #: The number of a run is its catalog's own: where workspaces were joined, another one is right.
 _NOT_COMPARED = ("run",)
 #: What tells one file of a sweep from another.
-_IDENTITY = ("scene", "lighting", "kind", "reference", "shutterSeconds", "iso", "fNumber")
+_IDENTITY = (
+    "scene",
+    "lighting",
+    "kind",
+    "reference",
+    "requestedShutterSeconds",
+    "requestedIso",
+    "requestedFNumber",
+)
 
 
 @dataclass(frozen=True)

@@ -33,15 +33,15 @@ def provenance(frame: Frame, scene: Scene, run: Run) -> dict[str, str]:
         "lighting": frame.lighting,
         "kind": frame.kind,
         "reference": frame.number,
-        "lux": light.lux,
-        "luxMin": light.lux_min,
-        "luxMax": light.lux_max,
+        "lux": _real(light.lux),
+        "luxMin": _real(light.lux_min),
+        "luxMax": _real(light.lux_max),
         "luxReadings": light.readings,
-        "ev": frame.ev,
+        "ev": _real(frame.ev),
         "evOffset": frame.ev_offset,
-        "shutterSeconds": asked.shutter_s if asked else None,
-        "iso": asked.iso if asked else None,
-        "fNumber": asked.f_number if asked else None,
+        "requestedShutterSeconds": _real(asked.shutter_s) if asked else None,
+        "requestedIso": asked.iso if asked else None,
+        "requestedFNumber": _real(asked.f_number) if asked else None,
         "run": run.id,
         "runStarted": run.started_at.isoformat(),
         "planDigest": run.plan_digest or None,
@@ -50,6 +50,11 @@ def provenance(frame: Frame, scene: Scene, run: Run) -> dict[str, str]:
         "cameraSha256": frame.camera_sha256,
     }
     return {name: sayable(str(v))[:_LONGEST] for name, v in facts.items() if v is not None}
+
+
+def _real(value: float | None) -> float | None:
+    """As the catalog gives it back: 8 and 8.0 are one number, but two texts."""
+    return None if value is None else float(value)
 
 
 def stamp_frame(frame: Frame, data: bytes, scene: Scene, run: Run) -> tuple[Frame, bytes]:

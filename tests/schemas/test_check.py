@@ -40,6 +40,8 @@ def camera_file(exposure: Exposure) -> bytes:
 def store(workspace, catalog, run, exposure, *, stamped=True, kind="manual") -> Frame:
     data = camera_file(exposure)
     path = workspace.frame_path("mugs", "bright", exposure, 11)
+    if kind == "reference":
+        path = workspace.reference_path("mugs", "bright", 0)
     if kind == "auto":
         path = workspace.auto_frame_path("mugs", "bright")
     exif = read_exif(data)
@@ -49,7 +51,8 @@ def store(workspace, catalog, run, exposure, *, stamped=True, kind="manual") -> 
         lighting="bright",
         run_id=run.id,
         kind=kind,
-        requested=exposure if kind == "manual" else None,
+        requested=None if kind == "auto" else exposure,
+        number=0 if kind == "reference" else None,
         outcome=Outcome.ACCEPTED,
         attempt=1,
         exif=ExifSettings(exif.shutter_s, exif.iso, exif.f_number),
@@ -146,7 +149,7 @@ def test_a_swapped_file_is_told_by_its_xmp(lab):
     found = check_files(workspace, catalog)
     assert [p.file for p in found.problems] == [frames[0].path, frames[1].path]
     assert "its XMP names another frame: scene mugs" in found.problems[0].problem
-    assert f"shutterSeconds {frames[1].requested.shutter_s}" in found.problems[0].problem
+    assert f"requestedShutterSeconds {frames[1].requested.shutter_s}" in found.problems[0].problem
 
 
 @pytest.mark.parametrize(
@@ -154,7 +157,7 @@ def test_a_swapped_file_is_told_by_its_xmp(lab):
     [
         ("exif_iso = 200", "its Exif says iso 100, the row 200"),
         ("exif_f_number = NULL", "its Exif says f_number 8.0, the row None"),
-        ("shutter_s = 0.5", "its XMP says shutterSeconds 0.01666"),
+        ("shutter_s = 0.5", "its XMP says requestedShutterSeconds 0.01666"),
         ("lux = 7.5", "its XMP says lux nothing, the row 7.5"),
         ("ev_offset = 3", "its XMP says evOffset"),
         ("camera_sha256 = 'abc'", "it is not what the camera gave"),
@@ -274,6 +277,20 @@ def test_missing_files_and_auto_frames_are_queued_too(lab):
         "snaprig capture resume --scene mugs --lighting bright",
         "snaprig capture auto-frame --scene mugs --lighting bright",
     ]
+
+
+def test_a_damaged_reference_frame_is_set_aside_for_good(lab):
+    workspace, catalog, _ = lab
+    (run,) = capture_store.list_runs(catalog)
+    store(workspace, catalog, run, Exposure(1 / 30, 100, 8), kind="reference")
+    assert check_files(workspace, catalog).ok
+    flip(workspace.root / "frames/mugs/bright/ref-000.jpg")
+    result = repaired(workspace, catalog)
+    assert [r.action for r in result.repaired] == [
+        "moved to quarantine/frames/mugs/bright/ref-000.jpg, not needed again"
+    ]
+    assert result.next == []
+    assert check_files(workspace, catalog).ok
 
 
 def test_what_a_crash_left_is_cleared_and_what_is_not_ours_stays(lab):
