@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -220,7 +222,7 @@ def test_what_is_proven_has_no_bad_reading_and_no_gap_within_half_a_second(
     assert all(s.lux == 1000 for s in touched)
     moments = [s.received_s for s in samples]
     assert moments[0] <= window[0] <= window[1] <= moments[-1]
-    for earlier, later in zip(moments, moments[1:], strict=False):
+    for earlier, later in pairwise(moments):
         overlaps = earlier < window[1] and later > window[0]
         assert not (overlaps and later - earlier > GAP_S)
 
