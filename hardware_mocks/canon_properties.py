@@ -301,6 +301,34 @@ def defaults(storage: int, folder: int, serial: str, shutter_count: int) -> dict
     return {prop: u32(value) for prop, value in numbers.items()} | texts
 
 
+#: Counted or told by the body itself, or mechanical: clearing the settings leaves them.
+_KEPT = frozenset(READ_ONLY | ON_REQUEST | {Prop.CAMERA_TIME, Prop.UTC_TIME})
+
+
+def rig_settings() -> dict[Prop, bytes]:
+    """Menu and shooting settings of a body set up for the rig, the lens switch included."""
+    return {p: raw for p, raw in defaults(0, 0, "", 0).items() if p not in _KEPT}
+
+
+def factory_settings() -> dict[Prop, bytes]:
+    """The same after "Clear all camera settings": everything automatic, large JPEGs, card."""
+    numbers = {
+        Prop.APERTURE: 0x30,  # f/5.6
+        Prop.SHUTTER: 0x70,  # 1/125 s
+        Prop.ISO: ISO_AUTO,
+        Prop.WHITE_BALANCE: 0,
+        Prop.PICTURE_STYLE: 0x87,
+        Prop.DESTINATION: Destination.CARD,
+        Prop.REVIEW: 2,
+        Prop.AUTO_POWER_OFF: 30,
+    }
+    changed = {prop: u32(value) for prop, value in numbers.items()}
+    changed |= {Prop.FORMAT: FORMATS[0].encode(), Prop.FORMAT_SD: FORMATS[0].encode()}
+    cleared = rig_settings() | changed
+    del cleared[Prop.FOCUS]  # a switch on the lens
+    return cleared
+
+
 def with_custom_functions(block: bytes, functions: dict[int, int]) -> bytes:
     """A block of custom functions with other values; ValueError for a function it has not."""
     words = [int.from_bytes(block[i : i + 4], "little") for i in range(0, len(block), 4)]

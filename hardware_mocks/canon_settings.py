@@ -6,6 +6,7 @@ Pure of threads and wire: it returns the properties that changed, and the body a
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 
 from hardware_mocks import canon_properties as tables
 from hardware_mocks.autoexposure import Choices, Wishes, choose
@@ -149,6 +150,11 @@ class Settings:
         if prop in tables.TEXTS or len(self.values[prop]) != 4:
             raise ValueError(f"{name} is a text and cannot be set")
         return self.put(prop, u32(value))
+
+    def clear(self, values: Mapping[Prop, bytes]) -> list[Prop]:
+        """Set many at once, as "Clear all camera settings" does; returns what changed."""
+        changed = [p for prop, value in values.items() for p in self.put(prop, value)]
+        return [*changed, *self._fit_to_choices()]
 
     def turn_dial(self, mode: Mode) -> list[Prop]:
         """Turn the mode dial; returns the properties whose value or choices changed."""

@@ -29,6 +29,7 @@ class Inscription:
     manual: bool
     size_px: tuple[int, int]
     focal_mm: int = 35
+    flash_fired: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class Film:
             serial=inscription.serial,
             lens=inscription.lens,
             manual=inscription.manual,
+            flash_fired=inscription.flash_fired,
             focal_mm=inscription.focal_mm,
             size=inscription.size_px,
         )
