@@ -1,4 +1,4 @@
-"""Examines the pictures of one run in their order: is each the one that was asked for?
+"""Examines the pictures of one run, in their order, whether each is the one asked for.
 
 The rules are pure and stand in `capture.verification`, `capture.truth`, `capture.prediction` and
 `capture.reference`. Here is what they need to know of the pictures before.
@@ -77,7 +77,7 @@ class Examiner:
         return found or seen
 
     def weigh(self, exposed: Exposed, seen: Analysis, light: Light) -> Fault | None:
-        """Does its brightness agree with settings and light, and does it show the same scene?
+        """Whether brightness agrees with settings and light, and a reference shows the same scene.
 
         A picture without fault becomes evidence for those after it.
         """
@@ -130,4 +130,3 @@ class Examiner:
 
     def _note(self, kind: str, exposed: Exposed, detail: str) -> None:
         self._events.append((kind, exposed.setting, detail))
-

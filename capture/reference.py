@@ -84,11 +84,9 @@ def choose(shots: Iterable[Shot], offered: OfferedSettings, ev_reference: int) -
 
 
 def _offered(offered: OfferedSettings) -> list[Exposure]:
-    names = (offered.shutter, offered.iso, offered.f_number)
-    shutters, isos, numbers = (
-        _values(listed, parse)
-        for listed, parse in zip(names, (parse_shutter_s, float, parse_f_number), strict=True)
-    )
+    shutters = _values(offered.shutter, parse_shutter_s)
+    isos = _values(offered.iso, float)
+    numbers = _values(offered.f_number, parse_f_number)
     return [
         Exposure(shutter_s, int(iso), number)
         for shutter_s, iso, number in itertools.product(shutters, isos, numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from capture.readiness import require_manual
 from capture.recovery import CAMERA_LADDER, PICTURE_LADDER, Climb, Rung, Step
@@ -35,7 +35,7 @@ class Recovery:
         Waits for a person to do what an error says; False to end the run. None: nobody is there.
     """
 
-    power: PowerSwitch = PowerSwitch()
+    power: PowerSwitch = field(default_factory=PowerSwitch)
     margin_s: float = 15.0
     ask: Callable[[AskOperator], bool] | None = None
 
@@ -201,13 +201,15 @@ class Rescue:
 
     def _await_readiness(self, exposure: Exposure) -> None:
         """Set what is to be shot until the body takes it."""
-        for probe in range(_PROBES):
+        for probe in range(1, _PROBES + 1):
             self._camera.forget()
             try:
-                return self._camera.apply(exposure)
+                self._camera.apply(exposure)
             except Retry:
-                if probe == _PROBES - 1 or self._stop.wait(_PROBE_S):
+                if probe == _PROBES or self._stop.wait(_PROBE_S):
                     raise
+            else:
+                return
 
     def _check_body(self, found: CameraInfo) -> None:
         if found.serial != self._body.serial:

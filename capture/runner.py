@@ -426,6 +426,8 @@ class Runner:
                 return self._go_on()
 
     def _finished(self, item: Todo, outcome: Outcome, luma: Extremes | None = None) -> None:
+        if outcome is not Outcome.FAILED:
+            self._rescue.picture_believed()
         if item.reference is not None:
             self._anchored = True
             return

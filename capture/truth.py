@@ -169,8 +169,7 @@ def _time_faults(history: History, last: Claim, new: Claim) -> Iterator[Fault]:
     if new.taken_at < last.taken_at:
         yield Fault(
             "stale_time",
-            f"taken at {new.taken_at} by the camera's clock, before the last one "
-            f"({last.taken_at})",
+            f"taken at {new.taken_at} by the camera's clock, before the last one ({last.taken_at})",
         )
         return
     lag, lags = _lag_s(new), history.lags_s
