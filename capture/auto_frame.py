@@ -68,7 +68,7 @@ def take_auto_frame(
         If the mode dial is not on an automatic mode, the light is not the lighting's, or the
         flash fired.
     Retry
-        If no attempt gave a picture that can be decoded and whose light was right.
+        If no attempt gave a picture that can be decoded.
     CatalogError
         If the frame to replace has answers.
     """
@@ -94,7 +94,8 @@ def take_auto_frame(
     light.start()
     try:
         _require_light(light, lighting)
-        picture = _shoot(bench.camera, light, catalog, run_id, attempts)
+        picture = _shoot(bench.camera, catalog, run_id, attempts)
+        _require_proof(light, lighting, picture)
         frame = _store(workspace, catalog, sweep, picture, light)
         status, reason = RunStatus.DONE, ""
     except Exception as error:
@@ -116,26 +117,29 @@ def wait_for_manual(
 
 
 def _require_light(light: LightLog, lighting: Lighting) -> None:
+    """Raise AskOperator unless the light is that of the lighting now."""
     while light.starting:
         light.wait(0.2)
-    if trouble := light.trouble:
+    _refuse(light.trouble, lighting)
+
+
+def _require_proof(light: LightLog, lighting: Lighting, picture: Picture) -> None:
+    """Raise AskOperator unless it was so around an exposure. Waits for the sample after it."""
+    window_s = (picture.commanded_monotonic_s, picture.ended_monotonic_s)
+    while (verdict := light.judge(*window_s)).judgement is Judgement.PENDING:
+        light.wait(0.2)
+    _refuse(verdict.reason, lighting)
+
+
+def _refuse(trouble: str, lighting: Lighting) -> None:
+    if trouble:
         raise AskOperator(
             f"the light is not that of {lighting.name}: {trouble}",
             f"set the panels to {lighting.lux:g} lux, check lamp and meter, then try again",
         )
 
 
-def _light_refusal(light: LightLog, picture: Picture) -> str:
-    """Why the light of a picture is not proven; empty if it is. Waits for the next sample."""
-    window_s = (picture.commanded_monotonic_s, picture.ended_monotonic_s)
-    while (verdict := light.judge(*window_s)).judgement is Judgement.PENDING:
-        light.wait(0.2)
-    return verdict.reason
-
-
-def _shoot(
-    camera: Camera, light: LightLog, catalog: Catalog, run_id: int, attempts: int
-) -> Picture:
+def _shoot(camera: Camera, catalog: Catalog, run_id: int, attempts: int) -> Picture:
     last = ""
     for _ in range(attempts):
         try:
@@ -150,14 +154,10 @@ def _shoot(
                     "the flash fired: this is not the light of the lamps",
                     "fold the flash in, turn the dial to P (A+ raises it by itself), try again",
                 )
-            last = _light_refusal(light, picture)
-            if not last:
-                return picture
-            kind = "light_refused"
+            return picture
         add_event(catalog, run_id, kind, "auto", last)
     raise Retry(
-        f"no auto frame in {attempts} attempts: {last}",
-        "check camera, lens and lamps, then try again",
+        f"no auto frame in {attempts} attempts: {last}", "check camera and lens, then try again"
     )
 
 

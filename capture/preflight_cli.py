@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,6 +84,7 @@ def preflight(
             burst=not no_burst,
             ask=asker(checklist_done=checklist_done),
             ask_again=ask_again,
+            sleep=time.sleep,
         )
         flight = Preflight(workspace, catalog, config, task, manner)
         try:

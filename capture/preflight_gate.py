@@ -67,7 +67,7 @@ class Gate:
     @classmethod
     def at_terminal(cls, *, checklist_done: bool, force: bool) -> Gate:
         """Asks at the terminal, if there is one."""
-        return cls(checklist_done, force, asker(checklist_done=checklist_done))
+        return cls(checklist_done, force, asker(checklist_done=checklist_done), sleep=time.sleep)
 
     def check(
         self,

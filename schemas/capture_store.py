@@ -113,6 +113,26 @@ def put_lighting(catalog: Catalog, lighting: Lighting) -> None:
         connection.execute(update(lightings).where(lightings.c.id == row.id).values(**values))
 
 
+def move_ev_reference(catalog: Catalog, name: str, ev_reference: int) -> None:
+    """Change a lighting's EV reference. Raises CatalogError once a sweep was shot under it.
+
+    Auto frames alone do not hold it: it may come from them. Who calls this moves their offsets.
+    """
+    with catalog.write() as connection:
+        lighting_id = id_of(connection, lightings, name)
+        swept = select(runs.c.id).where(runs.c.lighting_id == lighting_id, runs.c.kind == "sweep")
+        known = connection.execute(
+            select(lightings.c.ev_reference).where(lightings.c.id == lighting_id)
+        ).scalar_one()
+        if known != ev_reference and connection.execute(swept).first() is not None:
+            raise CatalogError(f"lighting {name} has sweeps under EV reference {known}")
+        connection.execute(
+            update(lightings)
+            .where(lightings.c.id == lighting_id)
+            .values(ev_reference=ev_reference)
+        )
+
+
 def list_lightings(catalog: Catalog) -> list[Lighting]:
     """All recorded lightings, brightest first."""
     with catalog.read() as connection:
