@@ -46,6 +46,14 @@ class Step:
     wait_s: float = 0.0
 
 
+#: Kinds of events that stand for an exposure in vain or for a step of a ladder.
+COUNTED = frozenset(Rung) | frozenset(
+    (
+        "undecodable wrong_exif stale_picture stale_time stale_count flash_fired wrong_size "
+        "silent_black too_dark too_bright bad_reference scene_moved light_refused"
+    ).split()
+)
+
 #: For errors that a device raised.
 CAMERA_LADDER: tuple[Step, ...] = (
     Step(Rung.RETRY, 0.5),

@@ -20,6 +20,7 @@ from capture.orphans import sweep_orphans
 from capture.pace import Pace
 from capture.provenance import versions
 from capture.readiness import Readiness, check_readiness
+from capture.recovery import COUNTED
 from capture.reference import Reference, Schedule, choose
 from capture.reference_store import load_references
 from capture.rescue import Recovery
@@ -32,7 +33,14 @@ from rig.bench import Bench
 from rig.errors import Abort, RigError
 from rig.light_guard import Band
 from rig.protocols import LightMeter
-from schemas.capture_store import add_event, end_run, list_runs, put_lighting, start_run
+from schemas.capture_store import (
+    add_event,
+    end_run,
+    list_events,
+    list_runs,
+    put_lighting,
+    start_run,
+)
 from schemas.catalog import Catalog
 from schemas.frame_store import FINAL, load_attempts
 from schemas.plan import Lighting, Shot, SweepPlan
@@ -66,7 +74,8 @@ class Summary:
     """How a run ended, and where its sweep stands. Counts are of the plan's shots.
 
     `run` is None where nothing was left to shoot. `attempts` counts this run's exposures. Of a
-    guided sweep `remaining` is an upper bound.
+    guided sweep `remaining` is an upper bound. Reference frames are not counted. `retries` is what
+    went wrong in this run, by kind (`capture.recovery.COUNTED`).
     """
 
     run: int | None
@@ -83,6 +92,7 @@ class Summary:
     skipped: int
     remaining: int
     attempts: int
+    retries: dict[str, int]
     seconds: float
     plan_digest: str
     simulated: bool
@@ -313,6 +323,11 @@ def _end(catalog: Catalog, run_id: int, ending: Ending) -> None:
         _log.warning("the end of run %d could not be recorded", run_id, exc_info=True)
 
 
+def _retries(catalog: Catalog, run: int | None) -> dict[str, int]:
+    kinds = (event.kind for event in list_events(catalog, run)) if run is not None else ()
+    return dict(Counter(kind for kind in kinds if kind in COUNTED))
+
+
 def summarize_sweep(
     catalog: Catalog,
     scene: str,
@@ -341,6 +356,7 @@ def summarize_sweep(
         **{str(outcome): now.counts.get(outcome, 0) for outcome in Outcome},
         remaining=len(now.remaining),
         attempts=ending.exposures,
+        retries=_retries(catalog, run),
         seconds=round(seconds, 3),
         plan_digest=plan.digest,
         simulated=simulated,
