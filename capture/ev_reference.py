@@ -49,14 +49,19 @@ def derive_ev_reference(catalog: Catalog, lighting: str) -> tuple[int, list[floa
 def adopt_ev_reference(workspace: Workspace, catalog: Catalog, lighting: str, value: int) -> None:
     """Make `value` the reference of a lighting that has auto frames only, and re-file those.
 
-    Their EV offset changes with it, in row and file. The caller owns the workspace. A crash in
-    between leaves an auto frame to be taken again, and this to be called again.
+    Their EV offset changes with it, in row and file. The caller owns the workspace. After a crash
+    in between, call it again.
+
+    Raises
+    ------
+    CatalogError
+        If sweeps were shot under another reference; nothing is changed then.
     """
+    move_ev_reference(catalog, lighting, value)
     frames = list_frames(catalog, lighting=lighting, kind="auto", outcome=Outcome.ACCEPTED)
     for frame in list(frames):
         if frame.ev_index is not None and frame.ev_offset != value - frame.ev_index:
             _refile(workspace, catalog, replace(frame, ev_offset=value - frame.ev_index))
-    move_ev_reference(catalog, lighting, value)
 
 
 def _refile(workspace: Workspace, catalog: Catalog, frame: Frame) -> None:
