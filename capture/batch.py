@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -109,9 +110,13 @@ class Standing:
 
     def left_s(self, pace: Pace) -> float:
         """Seconds of its shots: as measured so far, else as marked and 1 s for each."""
-        shutter_s = sum(shot.exposure.shutter_s for shot in self.remaining)
-        measured = pace.left_s(shutter_s, len(self.remaining))
-        return shutter_s + _OVERHEAD_S * len(self.remaining) if measured is None else measured
+        shots, shutter_s = len(self.remaining), self._shutter_s
+        measured = pace.left_s(shutter_s, shots)
+        return shutter_s + _OVERHEAD_S * shots if measured is None else measured
+
+    @cached_property
+    def _shutter_s(self) -> float:  # asked for at each snapshot of a run
+        return sum(shot.exposure.shutter_s for shot in self.remaining)
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""

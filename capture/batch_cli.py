@@ -28,12 +28,11 @@ from capture.options import device_options, preflight_options
 from capture.pace import Pace
 from capture.preflight_gate import Gate
 from capture.progress import duration
-from capture.shooting import Shooting, say, sentence
+from capture.shooting import EXIT, Shooting, say, sentence
 from capture.states import Snapshot
 from capture.stopping import StopRequest, stop_on_signals
 from capture.sweep import Summary
 from rig.bench import Bench
-from rig.cli import FAILED, Resumable
 from rig.config import MeterConfig, RigConfig
 from rig.errors import AskOperator
 from rig.ownership import owned
@@ -113,7 +112,13 @@ def batch(
                 todo,
                 plan,
                 legs,
-                Terminal(stop, sys.stdin, say, waits=not no_wait),
+                Terminal(
+                    stop,
+                    sys.stdin,
+                    say,
+                    draw=_draw if sys.stderr.isatty() else None,
+                    waits=not no_wait,
+                ),
                 _means(shooting, todo, plan, stop),
                 stop,
                 attended=not no_wait,
@@ -156,11 +161,17 @@ def _finish(run: BatchRun, reason: str, command: str, as_json: bool) -> None:
         click.echo(json.dumps(document, indent=2))
     say(f"{len(standings) - len(open_legs)} of {len(standings)} sweeps complete")
     if status is RunStatus.STOPPED:
-        raise Resumable(f"{reason}\n  next: {command}")
+        say(f"left: {reason}")
+    elif open_legs:
+        say(f"shots failed of {', '.join(str(one.leg) for one in open_legs)}")
     if open_legs:
-        named = ", ".join(str(one.leg) for one in open_legs)
-        say(f"shots failed of {named}\n  next: {command}")
-        click.get_current_context().exit(FAILED)
+        say(f"  next: {command}")
+    click.get_current_context().exit(EXIT[status])
+
+
+def _draw(text: str) -> None:
+    """Over the text before it, on a terminal."""
+    click.echo(f"\r\x1b[K{text}", nl=False, err=True)
 
 
 def _means(shooting: Shooting, todo: Batch, plan: SweepPlan, stop: StopRequest) -> Means:

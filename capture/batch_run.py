@@ -61,6 +61,8 @@ class Terminal:
         Where Enter comes from: a terminal, or a pipe.
     write : callable
         Shows a line.
+    draw : callable or None
+        Shows a text over the one before it, in one line; None where the output is no terminal.
     waits : bool
         False: nobody is there, go on at once.
     clock : callable
@@ -73,18 +75,22 @@ class Terminal:
         source: TextIO,
         write: Callable[[str], None],
         *,
+        draw: Callable[[str], None] | None = None,
         waits: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._stop = stop
         self._source = source
         self._write = write
+        self._draw = draw
         self._waits = waits
         self._clock = clock
         self._said_s: float | None = None
 
     def say(self, text: str) -> None:
         """Show a line."""
+        if self._draw and self._said_s is not None:
+            self._draw("")
         self._said_s = None
         self._write(text)
 
@@ -104,9 +110,12 @@ class Terminal:
             return
 
     def light(self, text: str) -> None:
-        """Show the light, but not a hundred times."""
+        """Show the light: live on a terminal, else now and then."""
         now_s = self._clock()
-        if self._said_s is None or now_s - self._said_s >= _SAY_EVERY_S:
+        if self._draw:
+            self._draw(text)
+            self._said_s = now_s
+        elif self._said_s is None or now_s - self._said_s >= _SAY_EVERY_S:
             self._write(text)
             self._said_s = now_s
 
@@ -160,6 +169,7 @@ class BatchRun:
     shutter_life: int
     summaries: list[Summary] = field(default_factory=list)
     pace: Pace = field(default_factory=Pace)
+    _standings: dict[Leg, Standing] = field(default_factory=dict)
     _counted: bool = False
 
     def walk(self) -> Iterator[Summary]:
@@ -174,9 +184,9 @@ class BatchRun:
         RigError
             Where nobody can be asked.
         """
+        self._standings = {one.leg: one for one in self.standings()}
         before: Leg | None = None
-        for leg in self.legs:
-            now = standing(self.catalog, leg, self.batch, self.plan)
+        for leg, now in self._standings.items():
             if now.complete:
                 self.console.say(f"{self._of(leg)} {leg}: complete, skipped")
                 continue
@@ -200,14 +210,16 @@ class BatchRun:
 
     def _left(self, now: Standing) -> str:
         """The sweep, and the batch from here on."""
-        later = self._later_s(now.leg)
-        this = f"{len(now.remaining)} of {now.planned} shots left, about " + duration(
-            now.left_s(self.pace)
+        this_s = now.left_s(self.pace)
+        return (
+            f"{len(now.remaining)} of {now.planned} shots left, about {duration(this_s)}; "
+            f"whole batch about {duration(this_s + self._later_s(now.leg))} of shooting"
         )
-        return f"{this}; whole batch about {duration(now.left_s(self.pace) + later)} of shooting"
 
     def _later_s(self, leg: Leg) -> float:
-        return sum(s.left_s(self.pace) for s in self.standings() if s.leg.number > leg.number)
+        """Seconds of the legs behind this one; they stand as they did at the start."""
+        later = (one for one in self._standings.values() if one.leg.number > leg.number)
+        return sum(one.left_s(self.pace) for one in later)
 
     def _shoot(self, now: Standing) -> Summary | None:
         leg = now.leg
@@ -218,12 +230,11 @@ class BatchRun:
             self.console.confirm("turn the mode dial back to M")
         if not now.remaining:
             return None
-        later_s = self._later_s(leg)
 
         def more(snapshot: Snapshot) -> str:
             if snapshot.left_s is None:
                 return ""
-            return f"batch {duration(snapshot.left_s + later_s)} left"
+            return f"batch {duration(snapshot.left_s + self._later_s(leg))} left"
 
         def shoot() -> Summary:
             with self.means.bench() as bench:
@@ -247,7 +258,6 @@ class BatchRun:
 
     def _await_light(self, lighting: Lighting) -> None:
         band = Band.of(lighting)
-        wanted = f"wanted {band.low:.4g} to {band.high:.4g} lux"
         with self.means.meter() as meter, self.means.make_light(meter, band) as light:
             begun_s = light.clock()
             while why := light.trouble:
@@ -261,9 +271,7 @@ class BatchRun:
                         "set the panels, then run the same command again",
                     )
                 if not light.starting:
-                    lux = light.latest_lux
-                    seen = "no reading" if lux is None else f"{lux:.4g} lux"
-                    self.console.light(f"waiting for the light: {seen}, {wanted} ({why})")
+                    self.console.light(f"waiting for the light: {_seen(light.latest_lux, why)}")
                 light.wait(_LOOK_S)
             lux = light.latest_lux
         self.console.say(f"the light is right: {lux:.4g} lux" if lux else "the light is right")
@@ -289,6 +297,12 @@ class BatchRun:
         else:
             share = shutter_share(adds, self.shutter_life)
             self.console.say(f"{share} (the body does not tell its count)")
+
+
+def _seen(lux: float | None, why: str) -> str:
+    """The light now, and what is wrong with it, the number once."""
+    seen = "no reading" if lux is None else f"{lux:.4g} lux"
+    return why if why.startswith(seen) else f"{seen}; {why}"
 
 
 def shutter_share(exposures: int, life: int) -> str:

@@ -17,11 +17,15 @@ from capture.states import Snapshot
 from capture.stopping import StopRequest
 from capture.sweep import Summary, run_sweep, survey
 from rig.bench import Bench
+from rig.cli import DONE, FAILED, RESUMABLE
 from rig.config import RigConfig
 from schemas.catalog import Catalog
 from schemas.plan import Lighting, SweepPlan
-from schemas.records import Outcome
+from schemas.records import Outcome, RunStatus
 from schemas.workspace import Workspace
+
+#: Exit status of a command by how its run ended.
+EXIT = {RunStatus.DONE: DONE, RunStatus.FAILED: FAILED, RunStatus.STOPPED: RESUMABLE}
 
 
 def say(text: str) -> None:

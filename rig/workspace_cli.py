@@ -122,7 +122,8 @@ def _checked(workspace: Workspace, catalog: Catalog, quick: bool) -> CheckResult
 
 def _print_check(result: RepairResult, repairing: bool) -> None:
     for repaired in result.repaired:
-        click.echo(f"{repaired.file}: {repaired.problem}: {repaired.action}")
+        click.echo(f"{repaired.file}: {repaired.problem}")
+        click.echo(f"  {repaired.action}")
     for problem in result.left.problems:
         click.echo(f"{problem.file}: {problem.problem}")
     for orphan in result.left.orphans:

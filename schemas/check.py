@@ -14,24 +14,15 @@ from sqlalchemy.exc import DatabaseError
 
 from schemas.capture_store import Run, list_runs, list_scenes
 from schemas.catalog import Catalog
+from schemas.exposure import Exposure
 from schemas.frame_store import list_frames
 from schemas.jpeg import JpegError, read_exif
-from schemas.records import Frame, Outcome, Scene
+from schemas.records import Frame, Outcome, Scene, reference_setting
 from schemas.stamp import provenance, read_stamp, unstamp
 from schemas.workspace import PARTIAL, Workspace, WorkspaceError
 
 #: The number of a run is its catalog's own: where workspaces were joined, another one is right.
 _NOT_COMPARED = ("run",)
-#: What tells one file of a sweep from another.
-_IDENTITY = (
-    "scene",
-    "lighting",
-    "kind",
-    "reference",
-    "requestedShutterSeconds",
-    "requestedIso",
-    "requestedFNumber",
-)
 
 
 @dataclass(frozen=True)
@@ -215,10 +206,25 @@ def _identity(data: bytes, expected: dict[str, str]) -> str:
         said = read_stamp(data)
     except JpegError:
         return ""
-    if not said or all(said.get(name) == expected.get(name) for name in _IDENTITY):
+    named = _named(said)
+    return "" if named in ("", _named(expected)) else f"; its XMP names another frame: {named}"
+
+
+def _named(fields: dict[str, str]) -> str:
+    """The key of a frame from its provenance; empty if that is not whole."""
+    try:
+        setting = fields["kind"]
+        if setting == "reference":
+            setting = reference_setting(int(fields["reference"]))
+        elif setting == "manual":
+            setting = Exposure(
+                float(fields["requestedShutterSeconds"]),
+                int(fields["requestedIso"]),
+                float(fields["requestedFNumber"]),
+            ).stem
+    except (KeyError, ValueError):
         return ""
-    named = ", ".join(f"{name} {said[name]}" for name in _IDENTITY if name in said)
-    return f"; its XMP names another frame: {named}"
+    return f"{fields.get('scene')}/{fields.get('lighting')}/{setting}"
 
 
 def _database_faults(catalog: Catalog, quick: bool) -> list[str]:

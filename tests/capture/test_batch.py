@@ -353,7 +353,7 @@ def test_wrong_light_is_waited_for_and_shown(lab):
     begun_s = lab.clock.now_s()
     assert next(run.walk()).status == "done"
     assert lab.clock.now_s() - begun_s > 60
-    assert operator.lights[0].startswith("waiting for the light: 400 lux, wanted 900 to 1100 lux")
+    assert operator.lights[0].startswith("waiting for the light: 400 lux, outside 900 to 1100 lux")
     assert "the light is right: 1000 lux" in operator.said
     assert all(abs(f.light.lux - 1000) < 1 for f in list_frames(lab.catalog))
 
@@ -491,6 +491,18 @@ def test_the_light_is_said_now_and_then():
         for now[0] in range(25):
             terminal.light(f"{now[0]}")
     assert lines == ["0", "10", "20"]
+
+
+def test_on_a_terminal_the_light_is_drawn_in_one_line():
+    drawn, lines = [], []
+    with Pipe().file as source:
+        terminal = Terminal(StopRequest(), source, lines.append, draw=drawn.append)
+        terminal.say("set the panels")
+        for lux in ("400 lux", "700 lux"):
+            terminal.light(lux)
+        terminal.say("the light is right")
+    assert drawn == ["400 lux", "700 lux", ""]
+    assert lines == ["set the panels", "the light is right"]
 
 
 # ---- the command

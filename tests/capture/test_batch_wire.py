@@ -102,7 +102,7 @@ def test_a_batch_with_an_operator_who_first_sets_the_wrong_light(photo, tmp_path
                 "place scene squares (square, 8 objects), set the panels to 1000 lux, press"
             )
             first.type("")
-            assert "400 lux, wanted 900 to 1100 lux" in first.until("waiting for the light")
+            assert "lux, outside 900 to 1100 lux" in first.until("waiting for the light")
             assert room.pictures() == []
             room.post("/lux", {"lux": 1000})
             first.until("the light is right")
