@@ -35,8 +35,8 @@ from schemas.catalog import Catalog
 from schemas.frame_store import mean_frame_bytes
 from schemas.workspace import Workspace
 
-#: Says whether a statement is true; None where nobody answers.
-Ask = Callable[[Question], bool | None]
+#: Says whether a statement is true; None where nobody answers, or the second one says to stop.
+Ask = Callable[[Question, Callable[[], bool]], bool | None]
 
 _FULL_METER_S = 5.0
 _QUICK_METER_S = 0.5
@@ -58,6 +58,8 @@ class Manner:
         Asks a person.
     ask_again : bool
         Also what has been answered already.
+    stopped : callable
+        Whether to leave off asking.
     sleep : callable
     """
 
@@ -66,6 +68,7 @@ class Manner:
     meter_s: float = _QUICK_METER_S
     ask: Ask | None = None
     ask_again: bool = False
+    stopped: Callable[[], bool] = lambda: False
     sleep: Sleep = field(default=time.sleep)
 
     @classmethod
@@ -210,7 +213,7 @@ class Preflight:
             now = datetime.now(UTC)
             answer = self._answers.standing(question, serial, now)
             if self._manner.ask is not None and (answer is None or self._manner.ask_again):
-                yes = self._manner.ask(question)
+                yes = self._manner.ask(question, self._manner.stopped)
                 if yes is not None:
                     answer = Answer(question.check, serial, yes, now)
                     self._answers = self._answers.with_answer(answer)

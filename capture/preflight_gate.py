@@ -8,10 +8,12 @@ of the meter is enough to see that it lives.
 
 from __future__ import annotations
 
+import select
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TextIO
 
 import click
 
@@ -26,18 +28,35 @@ from schemas.catalog import Catalog
 from schemas.plan import Lighting, Shot
 from schemas.workspace import Workspace
 
+#: Between two looks whether somebody asked to stop.
+_SLICE_S = 0.2
+
 
 def _say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def asker(*, checklist_done: bool) -> Ask | None:
-    """Asks a person at the terminal; None where there is nobody, or nobody is to be asked."""
-    if checklist_done or not sys.stdin.isatty():
-        return None
+def asker(*, checklist_done: bool, answers: TextIO | None = None) -> Ask | None:
+    """Asks a person at the terminal; None where there is nobody, or nobody is to be asked.
 
-    def ask(question: Question) -> bool:
-        return click.confirm(f"{question.text}: is that so?", err=True)
+    `answers` is where the answers come from, in place of a standard input that is a terminal.
+    """
+    if checklist_done or (answers is None and not sys.stdin.isatty()):
+        return None
+    source = answers or sys.stdin
+
+    def ask(question: Question, stopped: Callable[[], bool]) -> bool | None:
+        _say(f"{question.text}: is that so? (y or n)")
+        while not stopped():  # a signal that asks to stop does not end a read of the terminal
+            if not select.select([source], [], [], _SLICE_S)[0]:
+                continue
+            line = source.readline()
+            if not line:
+                return None
+            if (letter := line.strip().lower()[:1]) in ("y", "n"):
+                return letter == "y"
+            _say("y for yes, n for no")
+        return None
 
     return ask
 
@@ -77,8 +96,11 @@ class Gate:
         bench: Bench,
         shots: Sequence[Shot],
         lighting: Lighting,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> Readiness:
         """Look at an open bench before `shots` are taken. The caller owns the workspace.
+
+        Once `stopped` says so, nobody is asked any more.
 
         Raises
         ------
@@ -87,7 +109,9 @@ class Gate:
             fit this body.
         """
         task = Task(tuple(shot.exposure for shot in shots), lighting)
-        manner = Manner(checklist_done=self.checklist_done, ask=self.ask, sleep=self.sleep)
+        manner = Manner(
+            checklist_done=self.checklist_done, ask=self.ask, stopped=stopped, sleep=self.sleep
+        )
         flight = Preflight(workspace, catalog, config, task, manner)
         try:
             flight.host()

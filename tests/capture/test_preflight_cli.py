@@ -19,7 +19,7 @@ import rig.bench
 from capture.cli import capture as command
 from capture.preflight import Manner, Preflight, answers_path, record, refuse
 from capture.preflight_gate import Gate
-from rig.checklist import Answers
+from rig.checklist import ROOM, Answers
 from rig.config import RigConfig, default_rig_toml
 from rig.errors import Abort, AskOperator, Reconnect
 from rig.preflight import Finding, Status, Task
@@ -170,7 +170,7 @@ def test_a_person_reads_a_table(invoke, small, monkeypatch):
 def test_questions_are_asked_once_and_the_answers_kept(lab, invoke, small, monkeypatch):
     asked = []
 
-    def ask(question):
+    def ask(question, _stopped):
         asked.append(question.check)
         return question.check != "peripheral_correction"
 
@@ -196,6 +196,30 @@ def test_nobody_is_asked_without_a_terminal_or_with_the_checklist_done(monkeypat
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     assert capture.preflight_gate.asker(checklist_done=True) is None
     assert capture.preflight_gate.asker(checklist_done=False) is not None
+
+
+def test_answers_are_yes_no_or_none():
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as source, os.fdopen(writer, "w") as person:
+        ask = capture.preflight_gate.asker(checklist_done=False, answers=source)
+        for typed, answer in (("y\n", True), ("No\n", False)):
+            person.write(typed)
+            person.flush()
+            assert ask(ROOM[0], lambda: False) is answer
+        assert ask(ROOM[0], lambda: True) is None  # asked to stop
+        person.close()
+        assert ask(ROOM[0], lambda: False) is None  # nobody is there any more
+
+
+def test_what_is_no_answer_is_asked_again(capsys):
+    reader, writer = os.pipe()
+    with os.fdopen(reader) as source, os.fdopen(writer, "w") as person:
+        ask = capture.preflight_gate.asker(checklist_done=False, answers=source)
+        person.write("what?\n")
+        person.flush()
+        looks = iter([False, True])
+        assert ask(ROOM[0], lambda: next(looks)) is None
+    assert "y for yes" in capsys.readouterr().err
 
 
 def test_a_claimed_checklist_is_not_kept_as_an_answer(lab, invoke, small):
