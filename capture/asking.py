@@ -34,7 +34,8 @@ def asker(
     """
     source = answers
     if source is None:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        # Python has no standard input at all where a service manager gives none.
+        if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
             return None
         source = sys.stdin
 
