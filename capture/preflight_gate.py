@@ -41,7 +41,7 @@ def asker(*, checklist_done: bool, answers: TextIO | None = None) -> Ask | None:
 
     `answers` is where the answers come from, in place of a standard input that is a terminal.
     """
-    if checklist_done or (answers is None and not sys.stdin.isatty()):
+    if checklist_done or (answers is None and not (sys.stdin and sys.stdin.isatty())):
         return None
     source = answers or sys.stdin
 

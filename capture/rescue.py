@@ -83,6 +83,11 @@ class Rescue:
         self._picture_climb = Climb(PICTURE_LADDER)
         self._acted_s = clock()
 
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the last picture that was judged was refused."""
+        return self._picture_climb.at > 0
+
     def picture_taken(self) -> None:
         """The camera works: back to the ground of its ladder."""
         self._camera_climb = self._camera_climb.success()

@@ -262,13 +262,18 @@ class Runner:
         while not self._stop.asked and (self._more() or self._in_hand):
             if self._doubtful is not None:
                 self._treat(*self._doubtful)
-            elif not self._todo or self._storing.full or (self._in_hand and not self._anchored):
+            elif not self._todo or self._storing.full or (self._in_hand and self._wary):
                 self._wait()
             elif self._light.trouble:
                 self._suspend()
             else:
                 return self._reference_due() or self._todo.popleft()
         return None
+
+    @property
+    def _wary(self) -> bool:
+        """Whether each picture's verdict is waited for: before the first reference, in doubt."""
+        return not self._anchored or self._rescue.in_doubt
 
     def _reference_due(self) -> Todo | None:
         number = self._references.next() if self._references else None
