@@ -128,10 +128,10 @@ def _modes(seen: CameraSeen) -> Iterator[Finding]:
 
 
 def _flash(seen: CameraSeen) -> Iterator[Finding]:
-    """The flash, where the body tells of it at all; a T7 does not."""
+    """The flash, where the body tells of it in words; a T7 does not, at most by a bare number."""
     for name in ("strobofiring", "flashmode", "flash"):
         value = seen.settings.get(name)
-        if value is not None:
+        if value is not None and not value.isdigit():  # no library says what the number means
             closed = value.lower() in ("off", "disable", "disabled", "flash off", "none")
             yield judged("flash", closed, value, "off", "fold the flash in and switch it off")
             return

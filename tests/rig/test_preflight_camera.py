@@ -159,6 +159,12 @@ def test_another_jpeg_size_that_was_asked_for_is_only_warned_of():
 # ---- what is asked
 
 
+def test_a_flash_that_tells_a_bare_number_is_asked_about():
+    """A T7 reports its StroboFiring property as 0, and no library names the values."""
+    told = open_questions(seen(strobofiring="0"))
+    assert "flash" in {question.check for question in told}
+
+
 def test_only_what_the_body_does_not_tell_is_asked():
     told = seen(strobofiring="Disable")
     asked = [q.check for q in open_questions(told)]
