@@ -75,7 +75,7 @@ class Skip:
             )
         return (
             f"witness {frame.exposure.stem}: {frame.black_fraction:.2%} of its pixels black, "
-            "with no less light"
+            "with more light"
         )
 
 
