@@ -125,12 +125,13 @@ class CanonBody:
             self.hung = None if self.hung is Hung.UNTIL_SESSION else self.hung
 
     def session_closed(self) -> None:
-        """The session has ended, orderly or not: buttons are let go, events are forgotten."""
+        """The session has ended, orderly or not: buttons are let go, events are forgotten.
+
+        Where pictures go, and what room a host has said to have, outlives it.
+        """
         with self._lock:
             self.release_button(half=True, full=True)
             self._events.listen(False)
-            self._host_has_space = False
-            self._update_available_shots()
 
     def listen(self, on: bool) -> None:
         """SetEventMode: on tells every value, every list and every picture still waiting."""
@@ -172,10 +173,13 @@ class CanonBody:
     # --- power and card
 
     def lose_power(self) -> None:
-        """Everything stops: what is in memory is gone, an exposure with it."""
+        """Everything stops: what is in memory is gone, an exposure and the host with it."""
         with self._lock:
             self._shot = self.hung = None
             self.store.forget_memory()
+            self._host_has_space = False
+            self._settings.put(Prop.DESTINATION, u32(Destination.CARD))
+            self._update_available_shots()
             self._become_idle()
 
     def clear_settings(self, values: Mapping[Prop, bytes]) -> None:
