@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from capture.asking import asker
-from capture.recovery import Rung
 from capture.rescue import Recovery
 from capture.states import RunState
 from capture.stopping import StopRequest
@@ -158,7 +157,8 @@ def test_a_power_command_that_hangs_is_killed():
 
 
 def test_what_a_power_command_leaves_running_is_not_waited_for():
-    code = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(9)'])"
+    lasting = "[sys.executable, '-c', 'import time; time.sleep(9)']"
+    code = f"import subprocess, sys; subprocess.Popen({lasting})"
     assert run_bounded((sys.executable, "-c", code), 60.0) == ""
 
 
