@@ -22,7 +22,7 @@ from capture.readiness import Readiness
 from rig.bench import Bench
 from rig.checklist import Question
 from rig.config import RigConfig
-from rig.preflight import Status, Task
+from rig.preflight import Finding, Status, Task
 from rig.preflight_read import Sleep
 from schemas.catalog import Catalog
 from schemas.plan import Lighting, Shot
@@ -59,6 +59,20 @@ def asker(*, checklist_done: bool, answers: TextIO | None = None) -> Ask | None:
         return None
 
     return ask
+
+
+def told(findings: Sequence[Finding]) -> list[str]:
+    """A line for each finding that is not ok; those that say the same share one."""
+    alike: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        if finding.status is not Status.OK:
+            alike.setdefault((finding.status, finding.found, finding.action), []).append(finding)
+    return [
+        f"{group[0].status}: {group[0]}"
+        if len(group) == 1
+        else f"{status}: {', '.join(f.check.replace('_', ' ') for f in group)}: {found}: {action}"
+        for (status, found, action), group in alike.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -120,9 +134,8 @@ class Gate:
         finally:
             flight.close()
         findings = flight.findings
-        for finding in findings:
-            if finding.status is not Status.OK:
-                self.say(f"{finding.status}: {finding}")
+        for line in told(findings):
+            self.say(line)
         if not self.force:
             refuse(findings)
         events = record(findings, forced=self.force)

@@ -259,6 +259,14 @@ def test_a_ready_rig_passes_and_the_result_is_recorded(lab):
     assert lab.camera.taken == []
 
 
+def test_what_says_the_same_is_told_in_one_line(lab):
+    _ready, said = gate(lab)
+    assert len(said) == 3
+    unanswered = said[-1]
+    assert unanswered.startswith("warn: flash, auto lighting optimizer, peripheral correction")
+    assert unanswered.count("--checklist-done") == 1
+
+
 def test_a_failure_refuses_and_force_overrules_it(lab):
     lab.camera.body["focusmode"] = "AI Servo"
     with pytest.raises(AskOperator, match="autofocus: AI Servo") as error:
