@@ -77,7 +77,15 @@ class Shooting:
             Before there is a run: what the preflight refuses for.
         """
         left = survey(self.catalog, scene, lighting.name, plan, guidance).remaining[:limit]
-        ready = self.gate.check(self.workspace, self.catalog, self.config, bench, left, lighting)
+        ready = self.gate.check(
+            self.workspace,
+            self.catalog,
+            self.config,
+            bench,
+            left,
+            lighting,
+            stopped=lambda: stop.asked,
+        )
         camera = self.config.camera
         with shown(f"{scene}/{lighting.name}", more=more) as watch:
             return run_sweep(
