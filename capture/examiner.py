@@ -40,6 +40,7 @@ class Examiner:
         self._history = History()
         self._first = first
         self._expectation: Expectation | None = None
+        self._doubtful: set[str] = set()
         self._events: list[tuple[str, str, str]] = []
 
     def look(self, exposed: Exposed) -> Analysis | Fault:
@@ -85,13 +86,19 @@ class Examiner:
         lux = light.lux or self._sweep.lighting.lux
         stops = light_stops(exposed.shot.exposure, lux)
         deviation = self._expectation and self._expectation.deviation(seen.histogram, stops)
-        if deviation:
+        if deviation and not (deviation.kind == "doubtful_black" and self._doubted(exposed)):
             return Fault(deviation.kind, deviation.detail)
         if exposed.reference is not None:
             return self._weigh_reference(exposed, seen, lux)
         if self._expectation is not None:
             self._expectation.learn(seen.histogram, stops)
         return None
+
+    def _doubted(self, exposed: Exposed) -> bool:
+        """Whether this shot was doubted before: twice the same is no fault of a moment."""
+        before = exposed.setting in self._doubtful
+        self._doubtful.add(exposed.setting)
+        return before
 
     def events(self) -> list[tuple[str, str, str]]:
         """Kind, setting and detail of what was noticed since the last call."""

@@ -42,6 +42,12 @@ _BLACK_SHARE = 0.95
 _BLACKNESS_STOPS = -8.0
 #: A black picture predicted so many stops above blackness is a dead shutter.
 DEAD_SHUTTER_STOPS = 2.0
+#: A frame with less than this share of black pixels shows something; a black picture with so many
+#: stops more light is a dead shutter whatever the tone curve. (Noise moves the border by a stop.)
+_SHOWN_SHARE, _MORE_LIGHT_STOPS = 0.5, 1.5
+#: A black picture is doubted unless a believed frame lies so near in light, or one with no less
+#: light was black, or it is predicted so far below blackness.
+_NEAR_STOPS, _SURE_STOPS = 2.0, 3.0
 #: Anchors kept: one per step of this many stops.
 _BIN_STOPS = 0.5
 
@@ -113,7 +119,8 @@ class Deviation:
     Attributes
     ----------
     kind : str
-        ``silent_black`` for a dead shutter, else ``too_dark`` or ``too_bright``.
+        ``silent_black`` for a dead shutter, ``doubtful_black`` for one that may be darkness (the
+        same again is), else ``too_dark`` or ``too_bright``.
     stops : float
         By how many stops it differs from the prediction, at least; negative is darker.
     detail : str
@@ -137,8 +144,10 @@ class Expectation:
     """
 
     def __init__(self, reference: Histogram, stops: float) -> None:
-        self._reference = Anchor.of(reference, stops)
         self._anchors: dict[int, Anchor] = {}
+        self._darkest_shown = math.inf
+        self._lightest_black = -math.inf
+        self.renew(reference, stops)
 
     def renew(self, reference: Histogram, stops: float) -> None:
         """Take a newer reference frame."""
@@ -147,6 +156,11 @@ class Expectation:
     def learn(self, histogram: Histogram, stops: float) -> None:
         """Take a believed frame for an anchor; the newest of those with equal light counts."""
         self._anchors[round(stops / _BIN_STOPS)] = Anchor.of(histogram, stops)
+        black = extremes(histogram).black_fraction
+        if black < _SHOWN_SHARE:
+            self._darkest_shown = min(self._darkest_shown, stops)
+        elif black > _BLACK_SHARE:
+            self._lightest_black = max(self._lightest_black, stops)
 
     def deviation(self, histogram: Histogram, stops: float) -> Deviation | None:
         """How a picture contradicts the frames before it; None if it agrees.
@@ -159,12 +173,11 @@ class Expectation:
             `light_stops` of what was requested, in the light that was measured.
         """
         ends = extremes(histogram)
-        bright = self._reference.bright_stops + stops - self._reference.stops
-        above = bright - _BLACKNESS_STOPS
-        if ends.black_fraction > _BLACK_SHARE and above >= DEAD_SHUTTER_STOPS:
-            detail = f"black, but predicted {above:.1f} stops above blackness: a dead shutter?"
-            return Deviation("silent_black", -above, detail)
         anchor = min((self._reference, *self._anchors.values()), key=lambda a: abs(a.stops - stops))
+        if ends.black_fraction > _BLACK_SHARE:
+            dead = self._dead_shutter(stops, abs(anchor.stops - stops))
+            if dead is not None:
+                return dead
         shift = stops - anchor.stops
         possible = anchor.shifts(ends.mean)
         tolerance = TOLERANCE_STOPS + _PER_STOP * max(abs(shift) - 1.0, 0.0)
@@ -181,6 +194,22 @@ class Expectation:
             f"mean luma {ends.mean:.1f} is {abs(off):.1f} stops too {word} for these settings and "
             "this light",
         )
+
+    def _dead_shutter(self, stops: float, distance: float) -> Deviation | None:
+        """Whether a black picture with so much light must, or may, be a dead shutter's."""
+        above = self._reference.bright_stops + stops - self._reference.stops - _BLACKNESS_STOPS
+        if above >= DEAD_SHUTTER_STOPS:
+            detail = f"black, but predicted {above:.1f} stops above blackness: a dead shutter?"
+            return Deviation("silent_black", -above, detail)
+        more = stops - self._darkest_shown
+        if more >= _MORE_LIGHT_STOPS:
+            detail = f"black, but {more:.1f} stops less light showed something: a dead shutter?"
+            return Deviation("silent_black", -more, detail)
+        known = stops <= self._lightest_black + _BIN_STOPS or distance <= _NEAR_STOPS
+        if known or above <= -_SURE_STOPS:
+            return None
+        detail = "black, which nothing before it could confirm: shot twice to be sure"
+        return Deviation("doubtful_black", -max(above, 0.0), detail)
 
 
 def _rendered(signals: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

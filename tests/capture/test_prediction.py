@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +98,28 @@ def test_a_dead_shutter_is_told_from_darkness():
     assert expectation.deviation(BLACK, 3.0).kind == "silent_black"
     # The brightest steps of the scene lie 8 stops above blackness at 0: dead down to -5.5.
     assert expectation.deviation(BLACK, -5.5).kind == "silent_black"
+    # Around the border nothing tells them apart but the same again; far below it is dark.
+    assert expectation.deviation(BLACK, -8.5).kind == "doubtful_black"
+    assert expectation.deviation(BLACK, -11.5) is None
+
+
+def test_a_black_picture_is_believed_beside_believed_frames():
+    expectation = Expectation(rendered(0.0, contrasty), 0.0)
+    expectation.learn(rendered(-7.0, contrasty), -7.0)
     assert expectation.deviation(BLACK, -8.5) is None
+
+
+def test_black_with_no_less_light_than_a_black_frame_is_dark():
+    expectation = Expectation(rendered(0.0, contrasty), 0.0)
+    expectation.learn(BLACK, -7.5)
+    assert expectation.deviation(BLACK, -10.0) is None
+
+
+def test_black_with_more_light_than_what_showed_something_is_a_dead_shutter():
+    """Whatever the tone curve: this camera shows what others crush."""
+    expectation = Expectation(rendered(0.0), 0.0)
+    expectation.learn(rendered(-11.0), -11.0)
+    assert expectation.deviation(BLACK, -9.0).kind == "silent_black"
 
 
 def test_a_white_picture_that_should_be_dark_is_refused():
@@ -123,17 +145,18 @@ def test_a_correct_sweep_is_never_refused(curve, order, jitter):
     expectation = Expectation(rendered(0.0, CURVES[curve]), 0.0)
     for at in order:
         histogram = rendered(at + jitter, CURVES[curve])
-        assert expectation.deviation(histogram, float(at)) is None
+        found = expectation.deviation(histogram, float(at))
+        assert found is None or found.kind == "doubtful_black"
         expectation.learn(histogram, float(at))
 
 
 def test_the_nearest_believed_frame_is_asked():
     """Two stops off are within the tolerance three stops away, not at a neighbor's side."""
     expectation = Expectation(rendered(0.0), 0.0)
-    wrong = rendered(-1.0)
-    assert expectation.deviation(wrong, -3.0) is None
-    expectation.learn(rendered(-2.5), -2.5)
-    assert expectation.deviation(wrong, -3.0).kind == "too_bright"
+    wrong = rendered(5.25)
+    assert expectation.deviation(wrong, 3.0) is None
+    expectation.learn(rendered(2.5), 2.5)
+    assert expectation.deviation(wrong, 3.0).kind == "too_bright"
 
 
 def test_a_new_reference_takes_the_place_of_the_old_one():
@@ -147,9 +170,9 @@ def test_a_new_reference_takes_the_place_of_the_old_one():
 
 
 def check_grid(photo: Path, plan: SweepPlan, size, lightings=((1000, 11), (10, 5))):
-    """Shoot a plan of a photograph; returns (correct, refused, dead shutters, of them noticed)."""
+    """Shoot a plan of a photograph; returns counts by name."""
     scene, sensor = load_scene(photo, size=size), Sensor(0)
-    totals = np.zeros(4, int)
+    totals: Counter[str] = Counter()
     for lux, ev_reference in lightings:
 
         def shoot(exposure, nth, lux=lux):
@@ -170,10 +193,12 @@ def check_grid(photo: Path, plan: SweepPlan, size, lightings=((1000, 11), (10, 5
             # Two stops above the border of blackness half of the pixels show something.
             dead = extremes(histogram).black_fraction < 0.05
             noticed = dead and expectation.deviation(BLACK, stops) is not None
-            refused = expectation.deviation(histogram, stops) is not None
-            totals += (1, refused, dead, noticed)
+            found = expectation.deviation(histogram, stops)
+            doubtful = found is not None and found.kind == "doubtful_black"
+            totals.update(shots=1, dead=dead, noticed=noticed, doubtful=doubtful)
+            totals.update(refused=found is not None and not doubtful)
             expectation.learn(histogram, stops)
-    return totals.tolist()
+    return totals
 
 
 @pytest.fixture(scope="module")
@@ -189,10 +214,12 @@ def photo(tmp_path_factory):
 
 @pytest.mark.parametrize("order", ["fewest_changes", "random"])
 def test_the_whole_grid_of_a_synthetic_scene(photo, order):
-    correct, refused, dead, noticed = check_grid(photo, SweepPlan(order=order), (240, 160))
-    assert (correct, refused) == (1260, 0)
-    assert dead > 500
-    assert noticed == dead
+    found = check_grid(photo, SweepPlan(order=order), (240, 160))
+    assert (found["shots"], found["refused"]) == (1260, 0)
+    # Only a random order can meet black before its neighbors: once a sweep.
+    assert found["doubtful"] <= (2 if order == "random" else 0)
+    assert found["dead"] > 500
+    assert found["noticed"] == found["dead"]
 
 
 @pytest.mark.soak
@@ -202,8 +229,7 @@ def test_the_whole_grid_of_twenty_real_scenes():
     folder = Path(os.environ["SNAPRIG_DATA"]) / "snap" / "annotations" / "images_SNAP"
     for photograph in sorted(folder.glob("*.jpg")):
         for order in ("fewest_changes", "random"):
-            correct, refused, dead, noticed = check_grid(
-                photograph, SweepPlan(order=order), (480, 320)
-            )
-            assert (correct, refused) == (1260, 0), photograph.name
-            assert noticed >= 0.98 * dead, photograph.name
+            found = check_grid(photograph, SweepPlan(order=order), (480, 320))
+            assert (found["shots"], found["refused"]) == (1260, 0), photograph.name
+            assert found["doubtful"] <= (2 if order == "random" else 0), photograph.name
+            assert found["noticed"] >= 0.98 * found["dead"], photograph.name
