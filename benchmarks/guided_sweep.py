@@ -32,7 +32,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from capture.analysis import analyze
-from capture.guided import WITNESS_FRACTION, Guide, Judged, Skip
+from capture.evidence import WITNESS_FRACTION, Judged
+from capture.guided import Guide, Skip
 from hardware_mocks.canon_jpeg import encode_jpeg
 from hardware_mocks.scene import Scene, load_scene
 from hardware_mocks.sensor import Sensor

@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 
+from capture.evidence import RULE, Judged, judged, require_rule
 from capture.frames import Skipped
 from capture.guidance import Guidance
-from capture.guided import RULE, Guide, Judged, judged, require_rule
+from capture.guided import Guide
 from capture.runner import Todo
 from rig.errors import Abort
 from schemas.acceptance import Extremes

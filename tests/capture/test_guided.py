@@ -10,15 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from capture.guided import (
+from capture.evidence import (
     WITNESS_FRACTION,
     Evidence,
-    Guide,
     Judged,
     judged,
     light_sixths,
     require_rule,
 )
+from capture.guided import Guide
 from schemas.exposure import (
     F_NUMBERS,
     ISO_SPEEDS,

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import capture.storing
+from capture.evidence import light_sixths
 from capture.guidance import Guidance
-from capture.guided import light_sixths
 from capture.guiding import recall_guidance
 from capture.sweep import survey
 from capture.unfinished import find_unfinished
