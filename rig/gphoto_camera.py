@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from rig.errors import Reconnect, Retry, RigError
+from rig.errors import AskOperator, Reconnect, Retry, RigError
 from rig.gphoto_errors import Busy
 from rig.gphoto_names import LET_GO, PRESS_WITHOUT_FOCUS, complete_port
 from rig.gphoto_session import Event, EventKind, Session
@@ -219,8 +219,20 @@ class GphotoCamera:
             if self._press is not None and not isinstance(error, Busy):
                 _log.warning("the release without autofocus failed, using the usual one: %s", error)
                 self._press = None
+            self._require_room(error)
             raise
         self._take_finger_off()
+
+    def _require_room(self, refused: Retry) -> None:
+        """Tell a full card from the other causes of a failed release: all are -1 in libgphoto2."""
+        if isinstance(refused, Busy):
+            return
+        self._drain()  # the number of shots left comes by an event
+        if self._session.value("availableshots") == "0":
+            raise AskOperator(
+                "The camera has no room for another picture: its card is full (0 shots left).",
+                "Empty the card or put another one in, then `snaprig capture resume`.",
+            ) from refused
 
     def _take_finger_off(self) -> None:
         """Let go of the button: a pressed one keeps the body busy for ever."""

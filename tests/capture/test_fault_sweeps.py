@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import pytest
 
+import capture.rescue
 from tests.capture.fault_lab import FaultLab, finish
 
 pytestmark = pytest.mark.wire
@@ -35,6 +36,12 @@ SURVIVED = [
     ("silent_black", 10, {}, {"silent_black"}),
     ("flash_fired", 10, {}, {"flash_fired"}),
 ]
+
+
+@pytest.fixture(autouse=True)
+def soon_out_of_patience(monkeypatch) -> None:
+    """A body that hangs is asked ten seconds long whether it is ready; here one."""
+    monkeypatch.setattr(capture.rescue, "_PROBES", 4)
 
 
 @pytest.mark.parametrize(("fault", "at", "keys", "events"), SURVIVED, ids=[f[0] for f in SURVIVED])
