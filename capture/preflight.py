@@ -212,7 +212,10 @@ class Preflight:
         for question in (*open_questions(seen), *ROOM):
             now = datetime.now(UTC)
             answer = self._answers.standing(question, serial, now)
-            if self._manner.ask is not None and (answer is None or self._manner.ask_again):
+            answered = (
+                answer is not None and answer.yes
+            )  # after a "no" somebody may have seen to it
+            if self._manner.ask is not None and (not answered or self._manner.ask_again):
                 yes = self._manner.ask(question, self._manner.stopped)
                 if yes is not None:
                     answer = Answer(question.check, serial, yes, now)

@@ -163,7 +163,7 @@ def check_answer(question: Question, answer: Answer | None, *, claimed: bool) ->
     """The finding of a question; `claimed` is `--checklist-done`."""
     if answer is not None and not answer.yes:
         found = f"no, said on {_day(answer.at)}"
-        action = f"{question.action}; then say so: snaprig capture preflight --ask"
+        action = f"{question.action}; then say so: snaprig capture preflight"
         return Finding(question.check, question.blames, found, question.text, action)
     if answer is not None:
         return Finding(question.check, Status.OK, f"yes, said on {_day(answer.at)}", question.text)

@@ -1,5 +1,6 @@
 """Each check of the body's settings, ok, warn and fail, on what a body might say."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -299,3 +300,21 @@ def test_the_worst_comes_first():
     assert [f.status for f in worst_first(found)] == sorted(
         (f.status for f in found), key=["fail", "warn", "ok"].index
     )
+
+
+def test_the_body_of_the_released_dump_would_have_been_refused(snaprig_data):
+    """The public SNAP release has the settings of its T7, as gphoto2 listed them."""
+    text = (snaprig_data / "snap/scripts/camera/config.txt").read_text()
+    names = re.findall(r"^/main/\w+/(.+)$", text, re.MULTILINE)
+    values = re.findall(r"^Current: ?(.*)$", text, re.MULTILINE)
+    settings = dict(zip(names, values, strict=True))
+    info = renamed(model=settings["cameramodel"], lens=settings["lensname"])
+    what = CameraSeen(info, settings, OfferedSettings((), ("Auto", "100"), ()), 0, NOW)
+    found = findings(what)
+    bad = {check for check, finding in found.items() if finding.status == "fail"}
+    assert bad == {"mode_dial", "autofocus", "image_format", "white_balance", "picture_style"}
+    assert found["model"].status == found["lens"].status == found["auto_iso"].status == "ok"
+    assert found["battery"].found.startswith("100%")
+    assert found["long_exposure_noise_reduction"].status == "ok"
+    assert found["highlight_tone_priority"].status == "ok"
+    assert "high_iso_noise_reduction" in [q.check for q in open_questions(what)]
