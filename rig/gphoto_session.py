@@ -14,11 +14,11 @@ import enum
 import logging
 import os
 import socket
+import stat
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import gphoto2 as gp
@@ -252,14 +252,17 @@ def _hang_up(port: str) -> None:
     if kind != "ptpip":
         return
     address, *ports = rest.split(":")
-    for descriptor in Path("/dev/fd").iterdir():
+    for descriptor in map(int, os.listdir("/dev/fd")):
         try:
-            with socket.fromfd(int(descriptor.name), socket.AF_INET, socket.SOCK_STREAM) as line:
+            # Of anything but a socket, `fromfd` would leave its duplicate open for ever.
+            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                continue
+            with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as line:
                 peer = line.getpeername()
                 if peer[0] == address and str(peer[1]) in ports:
                     line.shutdown(socket.SHUT_RDWR)
         except OSError:
-            continue  # not a connection, or closed meanwhile
+            continue  # not connected, or closed meanwhile
 
 
 def _find_usb(port: str) -> tuple[str, str]:

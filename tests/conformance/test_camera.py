@@ -202,6 +202,23 @@ class TestCameraOnTheWire:
             state = room.state()
             assert (state["buffer"], state["card"]) == ([], [])
 
+    def test_lost_connections_leave_no_descriptor_open(self, scene):
+        """libgphoto2 selects on its sockets: beyond descriptor 1023 it overwrites its stack."""
+        with darkroom(scene, timescale=0) as room:
+            camera = camera_of(CameraConfig(port=room.camera))
+            camera.open()
+            before = len(os.listdir("/dev/fd"))
+            for _ in range(3):
+                at = len(room.pictures()) + 1
+                room.post("/faults", [{"name": "connection_drop", "at": at, "times": 1}])
+                with pytest.raises(Reconnect):
+                    _take(camera, TRIPLETS[0], 1.0)
+                camera.close()
+                camera.open()
+            after = len(os.listdir("/dev/fd"))
+            camera.close()
+        assert after == before
+
     def test_a_silent_and_then_a_vanished_body_is_reconnect_and_the_next_one_is_taken(self, scene):
         with darkroom(scene, timescale=0) as room:
             camera = camera_of(CameraConfig(port=room.camera))
