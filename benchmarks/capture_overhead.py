@@ -5,6 +5,7 @@
 snaprig  `snaprig capture run`: set, fire, download, check Exif, decode, judge, store file and
          row, poll the light; its own `seconds`, from the checks before the first shot to the
          last row
+driver   `rig.gphoto_camera` alone: apply and shoot, nothing verified or stored
 loop     a minimal loop over the PyPI library: set three, capture(), get, write the file, delete
 cli      the gphoto2 command, one process a shot (skipped where it is not installed)
 
@@ -35,6 +36,7 @@ from PIL import Image
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from rig.gphoto_camera import GphotoCamera  # noqa: E402
 from schemas.exposure import Exposure, spell_f_number, spell_shutter  # noqa: E402
 from schemas.plan import SweepPlan  # noqa: E402
 
@@ -55,6 +57,21 @@ def snaprig(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
     summary = json.loads(_snaprig(lab, "capture", "run", *arguments, "--json"))
     assert summary["attempts"] == summary["planned"] == len(plan), summary
     return float(summary["seconds"]) / len(plan)
+
+
+def driver(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
+    """Seconds per frame of the camera side alone: what the engine builds on."""
+    del folder  # nothing is stored
+    camera = GphotoCamera(room["camera"])
+    camera.open()
+    try:
+        started_s = time.perf_counter()
+        for shot in plan:
+            camera.apply(shot.exposure)
+            assert camera.shoot(30).data.startswith(b"\xff\xd8")
+        return (time.perf_counter() - started_s) / len(plan)
+    finally:
+        camera.close()
 
 
 def loop(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
@@ -84,6 +101,9 @@ def loop(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
 
 def cli(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
     """Seconds per frame of the command line, a process for each."""
+    # The wheel, once imported, points these at its own drivers: the peer must use the system's.
+    own = {k: v for k, v in os.environ.items() if k not in {"CAMLIBS", "IOLIBS"}}
+    environment = {**own, "HOME": str(folder)}  # where older versions keep the capture target
     started_s = time.perf_counter()
     for shot in plan:
         command = ["gphoto2", "--port", room["camera"], "--camera", "PTP/IP Camera"]
@@ -91,7 +111,7 @@ def cli(room: dict[str, Any], plan: SweepPlan, folder: Path) -> float:
             command += ["--set-config-value", f"{name}={value}"]
         command += ["--capture-image-and-download", "--force-overwrite"]
         command += ["--filename", str(folder / f"{shot.index}.jpg")]
-        subprocess.run(command, check=True, capture_output=True)
+        subprocess.run(command, check=True, capture_output=True, env=environment)
     return (time.perf_counter() - started_s) / len(plan)
 
 
@@ -118,7 +138,7 @@ def _snaprig(lab: Path, *arguments: str) -> str:
 
 def measure(rounds: int, plan: SweepPlan, photo: Path) -> dict[str, list[float]]:
     """Seconds per frame by way, a number a round."""
-    ways: list[Callable[[dict[str, Any], SweepPlan, Path], float]] = [snaprig, loop]
+    ways: list[Callable[[dict[str, Any], SweepPlan, Path], float]] = [snaprig, driver, loop]
     ways += [cli] if shutil.which("gphoto2") else []
     seconds: dict[str, list[float]] = {way.__name__: [] for way in ways}
     command = [sys.executable, "-m", "hardware_mocks", "--scene", str(photo), "--timescale", "0"]

@@ -46,7 +46,13 @@ def add(root: Path, name: str, category: str, count: int) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_obj
 def list_command(root: Path, as_json: bool) -> None:
-    """List the scenes in the order they were added."""
+    """List the scenes in the order they were added.
+
+    \b
+    Examples:
+      snaprig -w lab scene list
+      snaprig -w lab scene list --json
+    """  # noqa: D301
     workspace = Workspace.open(root)
     with workspace.catalog() as catalog:
         found = list_scenes(catalog)

@@ -34,7 +34,13 @@ def evaluate() -> None:
 @evaluate.command()
 @_JSON
 def models(as_json: bool) -> None:
-    """List the models, and what each needs to run here."""
+    """List the models, and what each needs to run here.
+
+    \b
+    Examples:
+      snaprig evaluate models
+      snaprig evaluate models --json
+    """  # noqa: D301
     from evaluate.zoo import load_zoo, why_not_runnable
 
     rows = [
@@ -64,8 +70,16 @@ def models(as_json: bool) -> None:
 
 @evaluate.command()
 @click.option("--model", "names", multiple=True, required=True, help="Name from the zoo; repeat.")
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, cuda:1, …")
-@click.option("--batch-size", type=click.IntRange(1), default=16, show_default=True)
+@click.option(
+    "--device", default="auto", show_default=True, help="auto (a GPU if any), cpu, cuda, cuda:1, …"
+)
+@click.option(
+    "--batch-size",
+    type=click.IntRange(1),
+    default=16,
+    show_default=True,
+    help="Frames asked at once.",
+)
 @click.option("--as", "alias", help="Name of the observer in the catalog (default: the model's).")
 @click.option("--retry-failed", is_flag=True, help="Ask again about frames that failed before.")
 @_JSON
@@ -83,7 +97,12 @@ def run(
     """Ask models about all accepted frames that they have not seen yet.
 
     Resumable: what is in the catalog is not asked again. Ctrl-C finishes the batch at hand.
-    """
+
+    \b
+    Examples:
+      snaprig -w lab evaluate run --model tf_efficientnet_lite2
+      snaprig -w lab evaluate run --model tf_efficientnet_lite2 --device cuda --json
+    """  # noqa: D301
     if alias is not None and len(names) > 1:
         raise click.UsageError("--as names one observer: give one --model with it")
     with _plain_errors():
@@ -120,7 +139,13 @@ def run(
 @_JSON
 @click.pass_obj
 def score(root: Path, as_json: bool) -> None:
-    """Score all responses anew under protocol `paper`, without asking anyone again."""
+    """Score all responses anew under protocol `paper`, without asking anyone again.
+
+    \b
+    Examples:
+      snaprig -w lab evaluate score
+      snaprig -w lab evaluate score --json
+    """  # noqa: D301
     with _plain_errors(), Workspace.open(root).catalog() as catalog:
         from evaluate.scoring import PAPER, score_catalog
         from evaluate.summary import metrics_json, observer_json, summarize_all
@@ -159,7 +184,13 @@ def score(root: Path, as_json: bool) -> None:
 @_JSON
 @click.pass_obj
 def report(root: Path, out: Path | None, as_json: bool) -> None:
-    """Write one self-contained HTML page with every figure, also as SVG, PNG and CSV."""
+    """Write one self-contained HTML page with every figure, also as SVG, PNG and CSV.
+
+    \b
+    Examples:
+      snaprig -w lab evaluate report
+      snaprig -w lab evaluate report --out shared/report.html --json
+    """  # noqa: D301
     with _plain_errors():
         _require("matplotlib", "jinja2")
         workspace = Workspace.open(root)

@@ -143,6 +143,8 @@ def set_up_torch(readers: int) -> None:
     """Make results repeatable, and leave `readers` of the CPUs to those who decode."""
     cpus = len(os.sched_getaffinity(0))
     torch.set_num_threads(max(1, cpus - readers))
+    # cuBLAS repeats itself only with a workspace of fixed size
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.allow_tf32 = False

@@ -24,7 +24,11 @@ _PORT = click.IntRange(0, 65535)
     help="Photograph of what stands before the lens (JPEG or PNG). Required.",
 )
 @click.option(
-    "--lux", type=click.FloatRange(0, 1e6, max_open=True), default=1000.0, show_default=True
+    "--lux",
+    type=click.FloatRange(0, 1e6, max_open=True),
+    default=1000.0,
+    show_default=True,
+    help="Illuminance that the meter and the sensor see.",
 )
 @click.option(
     "--timescale",
@@ -73,7 +77,13 @@ def darkroom(
     """Run a virtual dark room: a Canon EOS Rebel T7 and a Yocto-Light-V3 on loopback.
 
     Prints one JSON line with its ports when ready, and runs until Ctrl-C or SIGTERM.
-    """
+
+    \b
+    Examples:
+      snaprig darkroom --scene cup.jpg --lux 1000 --timescale 0
+      snaprig darkroom --scene cup.jpg --lux 10 --faults faults.toml
+      snaprig darkroom --list-faults
+    """  # noqa: D301
     if list_faults:
         _list_faults(as_json)
         return

@@ -122,7 +122,7 @@ def demo(
     _run(lab, "evaluate", "report")
     _run(lab, "check")
     _run(lab, "status")
-    _farewell(lab, full=full, open_report=open_report)
+    _farewell(lab, folder, full=full, open_report=open_report)
 
 
 def photo_scenes(folder: Path) -> list[DemoScene]:
@@ -253,7 +253,7 @@ def _run(lab: Path | None, *arguments: str) -> None:
         raise click.exceptions.Exit(status)
 
 
-def _farewell(lab: Path, *, full: bool, open_report: bool | None) -> None:
+def _farewell(lab: Path, folder: Path | None, *, full: bool, open_report: bool | None) -> None:
     report = lab / "reports" / "index.html"
     if open_report is None:
         screen = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
@@ -261,9 +261,13 @@ def _farewell(lab: Path, *, full: bool, open_report: bool | None) -> None:
     if open_report:
         click.launch(str(report))
     click.echo(f"\nThe report: {report.resolve()}")
-    click.echo("Try next:")
-    click.echo(f"  snaprig -w {lab} export frames frames.csv    every shot as a table")
+    same = ["--lab", str(lab), *(["--scenes", str(folder)] if folder else [])]
+    tries = {f"snaprig -w {lab} export frames frames.csv": "every shot as a table"}
     if not full:
-        click.echo(f"  snaprig demo --full --lab {lab}               all 630 triplets a sweep")
-    click.echo("  snaprig demo --scenes FOLDER --lab my-lab     your own photographs")
-    click.echo("  snaprig init lab                              a workspace for a real rig")
+        tries[shlex.join(["snaprig", "demo", "--full", *same])] = "all 630 triplets a sweep"
+    if folder is None:
+        tries["snaprig demo --scenes FOLDER --lab my-lab"] = "your own photographs"
+    tries["snaprig init lab"] = "a workspace for a real rig"
+    click.echo("Try next:")
+    for command, what in tries.items():
+        click.echo(f"  {command:<{max(map(len, tries))}}  {what}")

@@ -157,7 +157,8 @@ def _print_summary(workspace: Workspace, summary: Summary) -> None:
     if len(summary.sweeps) > 1:
         table.add_section()
         table.add_row("all", "", *_cells(summary.frames))
-    Console(file=sys.stdout).print(table)
+    # A pipe has no width: nothing is cut off for it.
+    Console(file=sys.stdout, width=None if sys.stdout.isatty() else 160).print(table)
     click.echo(
         f"{summary.auto_frames} auto frames, {summary.light_readings} light readings, "
         f"{summary.observers} observers, {summary.responses} responses"

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Literal
 
 Step = Literal["1", "1/2", "1/3"]
@@ -87,9 +88,7 @@ def spell_shutter(shutter_s: float, offered: Iterable[str] = ()) -> str:
     ValueError
         If nothing offered lies within 1/8 stop: the body has no such speed.
     """
-    names = list(offered) or [name for speeds in SHUTTER_SPEEDS.values() for name in speeds]
-    usable = [name for name in names if _is_shutter(name)]
-    return _nearest(shutter_s, {name: parse_shutter_s(name) for name in usable}, "shutter speed")
+    return _spell_shutter(shutter_s, tuple(offered) or _EVERY_SPEED)
 
 
 def spell_f_number(f_number: float, offered: Iterable[str] = ()) -> str:
@@ -171,6 +170,15 @@ class Exposure:
 
     def __str__(self) -> str:
         return f"{spell_shutter(self.shutter_s)} s, ISO {self.iso}, f/{self.f_number:g}"
+
+
+_EVERY_SPEED = tuple(name for speeds in SHUTTER_SPEEDS.values() for name in speeds)
+
+
+@cache  # a sweep spells the same few speeds over and over
+def _spell_shutter(shutter_s: float, offered: tuple[str, ...]) -> str:
+    usable = {name: parse_shutter_s(name) for name in offered if _is_shutter(name)}
+    return _nearest(shutter_s, usable, "shutter speed")
 
 
 def _sixths(log2_value: float) -> int:

@@ -151,8 +151,15 @@ def load_histogram(catalog: Catalog, frame_id: int) -> bytes | None:
 
 def load_attempts(catalog: Catalog, scene: str, lighting: str) -> dict[str, tuple[Outcome, int]]:
     """Outcome and attempts of every shot of a sweep so far, by setting."""
-    found = list_frames(catalog, scene=scene, lighting=lighting)
-    return {frame.setting: (frame.outcome, frame.attempt) for frame in found}
+    query = (
+        select(frames.c.setting, frames.c.outcome, frames.c.attempt)
+        .join(scenes, frames.c.scene_id == scenes.c.id)
+        .join(lightings, frames.c.lighting_id == lightings.c.id)
+        .where(frames.c.kind == "manual")
+    )
+    with catalog.read() as connection:
+        rows = connection.execute(where_names(query, scene, lighting))
+        return {setting: (Outcome(outcome), attempt) for setting, outcome, attempt in rows}
 
 
 #: Columns that carry the Frame field of the same name as it is.

@@ -20,6 +20,9 @@ from schemas.plan import Lighting
 #: Lines of several lightings stand a little apart, so that their bars do not cover each other.
 _APART = 0.14
 
+#: Observers in the figure; its CSV file holds all.
+MAX_PANELS = 12
+
 
 def accuracy_plot(
     summaries: Sequence[Summary], lightings: Sequence[Lighting], simulated: bool
@@ -31,7 +34,8 @@ def accuracy_plot(
     lightings
         Brightest first: they fix the colors.
     """
-    shown = [summary for summary in summaries if summary.by_ev_offset]
+    answered = [summary for summary in summaries if summary.by_ev_offset]
+    shown = answered[:MAX_PANELS]
     names = [summary.observer.name for summary in shown]
     offsets = [point.ev_offset for summary in shown for point in summary.by_ev_offset]
 
@@ -82,7 +86,7 @@ def accuracy_plot(
         (8.6, 0.6 + 3.6 * len(shown)),
         paint,
         ("observer", "lighting", "ev_offset", "n", "top1", "low", "high", "interval", "simulated"),
-        [_row(summary, point, simulated) for summary in shown for point in summary.by_ev_offset],
+        [_row(summary, point, simulated) for summary in answered for point in summary.by_ev_offset],
     )
 
 

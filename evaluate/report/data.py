@@ -57,6 +57,11 @@ class ReportData:
         return any(run.simulated for run in self.runs)
 
     @property
+    def simulated_runs(self) -> dict[int, bool]:
+        """By run, whether its frames come from a virtual dark room."""
+        return {run.id: run.simulated for run in self.runs}
+
+    @property
     def all_simulated(self) -> bool:
         """Whether every frame does."""
         return bool(self.runs) and all(run.simulated for run in self.runs)

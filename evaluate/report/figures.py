@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -15,9 +15,6 @@ from matplotlib.figure import Figure
 
 from evaluate.report.style import DARK, RC
 from schemas.workspace import write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PNG_DPI = 150
 
@@ -85,7 +82,7 @@ def draw(
         FigureCanvasAgg(figure)
         paint(figure)
         svg, png = io.StringIO(), io.BytesIO()
-        figure.savefig(svg, format="svg", metadata={"Date": None, "Title": alt})
+        figure.savefig(svg, format="svg", dpi=PNG_DPI, metadata={"Date": None, "Title": alt})
         figure.savefig(png, format="png", dpi=PNG_DPI, metadata={"Software": None})
     table = tuple(tuple(row) for row in rows)
     return Drawing(name, alt, svg.getvalue(), png.getvalue(), tuple(columns), table)
@@ -110,9 +107,3 @@ def as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     writer.writerow(columns)
     writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
     return text.getvalue()
-
-
-def legend_order(labels: Iterable[str], order: Mapping[str, object]) -> list[str]:
-    """Those labels of `order` that occur, in its order."""
-    present = set(labels)
-    return [label for label in order if label in present]

@@ -113,7 +113,7 @@ def render(
         alt={name: drawing.alt for name, drawing in drawings.items()},
         picture=picture,
         say=spell_answer,
-        simulated_runs={run.id: run.simulated for run in data.runs},
+        simulated_runs=data.simulated_runs,
         setups=group_setups(data.runs),
         facts=flatten,
         unscorable=unscorable,
@@ -140,7 +140,7 @@ def _draw(data: ReportData, thumbnail: Thumbnail) -> dict[str, Drawing]:
     if data.strips:
         drawings.append(sheet_plot(data.strips, data.offsets, thumbnail, data.marks_by))
     if data.sets:
-        drawings.append(pairs_plot(data.sets, thumbnail, data.simulated))
+        drawings.append(pairs_plot(data.sets, thumbnail, data.simulated_runs))
     if any(found.readings for found in data.traces):
         drawings.append(light_plot(data.traces, lightings, data.simulated))
     return {drawing.name: drawing for drawing in drawings}

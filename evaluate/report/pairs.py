@@ -113,8 +113,11 @@ def _telling(found: EqualSet) -> tuple[float, int]:
     return -min(share, 1 - share), abs(found.ev_offset)
 
 
-def pairs_plot(sets: Sequence[EqualSet], thumbnail: Thumbnail, simulated: bool) -> Drawing:
-    """Draw a row a set, up to four frames in it."""
+def pairs_plot(
+    sets: Sequence[EqualSet], thumbnail: Thumbnail, simulated: Mapping[int, bool]
+) -> Drawing:
+    """Draw a row a set, up to four frames in it; `simulated` tells it of each run."""
+    virtual = [simulated[shown.frame.run_id] for found in sets for shown in found.frames]
     columns = max(len(found.frames) for found in sets)
 
     def paint(figure: Figure) -> None:
@@ -141,7 +144,7 @@ def pairs_plot(sets: Sequence[EqualSet], thumbnail: Thumbnail, simulated: bool) 
                 f"{found.scene.name}, EV offset {signed(found.ev_offset)}",
                 transform=row[0].transAxes, fontsize=9, fontweight="bold",
             )  # fmt: skip
-        mark_simulated(figure, simulated)
+        mark_simulated(figure, any(virtual))
 
     return draw(
         "equal-exposure-pairs",
@@ -150,7 +153,11 @@ def pairs_plot(sets: Sequence[EqualSet], thumbnail: Thumbnail, simulated: bool) 
         paint,
         ("scene", "category", "ev_offset", "lighting", "shutter_s", "iso", "f_number", "path",
          "answer", "probability", "right", "set_size", "set_right", "set_judged", "simulated"),
-        [_row(found, shown, simulated) for found in sets for shown in found.frames],
+        [
+            _row(found, shown, simulated[shown.frame.run_id])
+            for found in sets
+            for shown in found.frames
+        ],
     )  # fmt: skip
 
 

@@ -11,7 +11,17 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from evaluate.report.figures import Drawing, draw
-from evaluate.report.style import INK, MUTED, NONE, OUTCOMES, RIGHT, WRONG, mark_simulated, signed
+from evaluate.report.style import (
+    INK,
+    MUTED,
+    NONE,
+    OUTCOMES,
+    PAPER,
+    RIGHT,
+    WRONG,
+    mark_simulated,
+    signed,
+)
 from evaluate.report.thumbnails import Thumbnail
 from schemas.answer_store import Answer
 from schemas.records import Frame, Outcome, Scene
@@ -138,7 +148,9 @@ def sheet_plot(
                     axes.imshow(Image.open(io.BytesIO(data)), extent=(0, 1, 0, 1), aspect="auto")
                 else:
                     words = cell.rejected.replace(", ", "\n") or "unreadable"
-                    axes.text(0.5, 0.5, words, ha="center", va="center", fontsize=7, color=MUTED)
+                    fill, ink = _rejected_look(cell.rejected)
+                    axes.set_facecolor(fill)
+                    axes.text(0.5, 0.5, words, ha="center", va="center", fontsize=7, color=ink)
                 note, color = _note(cell)
                 axes.set_xlabel(note, fontsize=7, color=color, labelpad=2)
             label = f"{strip.scene.name}\n{strip.lighting}"
@@ -174,8 +186,10 @@ def _note(cell: Cell) -> tuple[str, str]:
     return (f"{cell.accepted} frames" if cell.accepted else ""), NONE
 
 
-#: Colors of empty cells on the page, by what their frames mostly were.
-REJECTED_FILL = {
-    Outcome.REJECTED_BLACK: OUTCOMES[Outcome.REJECTED_BLACK][0],
-    Outcome.REJECTED_WHITE: OUTCOMES[Outcome.REJECTED_WHITE][0],
-}
+def _rejected_look(rejected: str) -> tuple[str, str]:
+    """Fill and ink of a cell without a frame, by what its shots were."""
+    if "black" in rejected:
+        return OUTCOMES[Outcome.REJECTED_BLACK][0], "#d6d9de"
+    if "white" in rejected:
+        return OUTCOMES[Outcome.REJECTED_WHITE][0], "#4c4528"
+    return PAPER, MUTED

@@ -112,7 +112,7 @@ def test_a_broken_vocabulary_is_one_line(lab):
 
 
 def test_ctrl_c_finishes_the_batch_and_goes_on_later(lab):
-    for scene in ("a", "b", "c", "d"):
+    for scene in ("a", "b"):
         for lighting in ("bright", "dim"):
             lab.fill(scene, lighting)
     args = [sys.executable, "-c", "from rig.cli import main; main()", "-w", str(lab.workspace.root)]
@@ -121,18 +121,18 @@ def test_ctrl_c_finishes_the_batch_and_goes_on_later(lab):
     process = subprocess.Popen(args, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
     try:
         while process.poll() is None and count_responses(lab.catalog) < 2:
-            time.sleep(0.02)
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=100)
     finally:
         process.kill()
         process.wait()
     assert process.returncode == 3, said.decode()
     assert b"run the same command again to go on" in said
     stopped_at = count_responses(lab.catalog)
-    assert 2 <= stopped_at < 64
+    assert 2 <= stopped_at < 32
     again = call_json(lab, "run", "--model", NAME, "--device", "cpu")
-    assert again["responses"] == 64 - stopped_at
+    assert again["responses"] == 32 - stopped_at
 
 
 def count_responses(catalog: Catalog) -> int:

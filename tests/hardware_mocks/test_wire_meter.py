@@ -10,7 +10,7 @@ import urllib.request
 
 import pytest
 
-from tests.darkroom_process import ROOT
+from tests.darkroom_process import ROOT, darkroom
 
 pytestmark = pytest.mark.wire
 
@@ -87,11 +87,24 @@ class Probe:
         self._process.stdout.close()
 
 
-@pytest.fixture
-def probe(room):
+@pytest.fixture(scope="module")
+def room(photo):
+    with darkroom(photo, seed=1) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def connected(room):
     started = Probe(room.hub)
     yield started
     started.close()
+
+
+@pytest.fixture
+def probe(room, connected):
+    room.post("/lux", {"lux": 1000})
+    settle(room)
+    return connected
 
 
 def settle(room):
