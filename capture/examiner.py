@@ -10,7 +10,7 @@ import hashlib
 
 from capture.analysis import Analysis, analyze, small_luma
 from capture.frames import Exposed, Sweep
-from capture.prediction import Expectation, light_stops
+from capture.prediction import DOUBTFUL, Expectation, light_stops
 from capture.reference import (
     CREEP_STOPS,
     MOVED_BELOW,
@@ -19,7 +19,7 @@ from capture.reference import (
     fault,
     similarity,
 )
-from capture.truth import Fault, History, claim, judge
+from capture.truth import Fault, History, claim, judge, old_bytes
 from capture.verification import mismatches
 from schemas.jpeg import JpegError
 from schemas.records import Light
@@ -40,7 +40,8 @@ class Examiner:
         self._history = History()
         self._first = first
         self._expectation: Expectation | None = None
-        self._doubtful: set[str] = set()
+        self._references = 0
+        self._doubted: dict[str, int] = {}  # references believed when a shot was first doubted
         self._events: list[tuple[str, str, str]] = []
 
     def look(self, exposed: Exposed) -> Analysis | Fault:
@@ -56,6 +57,8 @@ class Examiner:
         except JpegError as error:
             self._history.digests.add(digest)
             return Fault("undecodable", str(error))
+        if (old := old_bytes(self._history, digest)) is not None:
+            return old
         wrong = mismatches(exposure, seen.exif, self._sweep.offered)
         if wrong:
             self._history.digests.add(digest)
@@ -86,7 +89,7 @@ class Examiner:
         lux = light.lux or self._sweep.lighting.lux
         stops = light_stops(exposed.shot.exposure, lux)
         deviation = self._expectation and self._expectation.deviation(seen.histogram, stops)
-        if deviation and not (deviation.kind == "doubtful_black" and self._doubted(exposed)):
+        if deviation and not (deviation.kind == DOUBTFUL and self._confirmed(exposed)):
             return Fault(deviation.kind, deviation.detail)
         if exposed.reference is not None:
             return self._weigh_reference(exposed, seen, lux)
@@ -94,11 +97,9 @@ class Examiner:
             self._expectation.learn(seen.histogram, stops)
         return None
 
-    def _doubted(self, exposed: Exposed) -> bool:
-        """Whether this shot was doubted before: twice the same is no fault of a moment."""
-        before = exposed.setting in self._doubtful
-        self._doubtful.add(exposed.setting)
-        return before
+    def _confirmed(self, exposed: Exposed) -> bool:
+        """Whether a black picture is so again, with a sound reference frame in between."""
+        return self._doubted.setdefault(exposed.setting, self._references) < self._references
 
     def events(self) -> list[tuple[str, str, str]]:
         """Kind, setting and detail of what was noticed since the last call."""
@@ -129,6 +130,7 @@ class Examiner:
         if abs(creep) >= CREEP_STOPS:
             detail = f"{creep:+.2f} stops since reference frame {self._first.number}"
             self._note("light_creep", exposed, f"{detail}, not explained by the light meter")
+        self._references += 1
         if self._expectation is None:
             self._expectation = Expectation(new.histogram, new.stops)
         else:

@@ -48,6 +48,8 @@ _SHOWN_SHARE, _MORE_LIGHT_STOPS = 0.5, 1.5
 #: A black picture is doubted unless a believed frame lies so near in light, or one with no less
 #: light was black, or it is predicted so far below blackness.
 _NEAR_STOPS, _SURE_STOPS = 2.0, 3.0
+#: What a black picture is called that may be darkness or a dead shutter.
+DOUBTFUL = "doubtful_black"
 #: Anchors kept: one per step of this many stops.
 _BIN_STOPS = 0.5
 
@@ -119,8 +121,8 @@ class Deviation:
     Attributes
     ----------
     kind : str
-        ``silent_black`` for a dead shutter, ``doubtful_black`` for one that may be darkness (the
-        same again is), else ``too_dark`` or ``too_bright``.
+        ``silent_black`` for a dead shutter, `DOUBTFUL` for one that may be darkness, else
+        ``too_dark`` or ``too_bright``.
     stops : float
         By how many stops it differs from the prediction, at least; negative is darker.
     detail : str
@@ -208,8 +210,8 @@ class Expectation:
         known = stops <= self._lightest_black + _BIN_STOPS or distance <= _NEAR_STOPS
         if known or above <= -_SURE_STOPS:
             return None
-        detail = "black, which nothing before it could confirm: shot twice to be sure"
-        return Deviation("doubtful_black", -max(above, 0.0), detail)
+        detail = "black, which nothing confirms yet: to be shot again at the end"
+        return Deviation(DOUBTFUL, -max(above, 0.0), detail)
 
 
 def _rendered(signals: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -176,6 +176,12 @@ class Schedule:
         self._left, self._number = self._every, self._number + 1
         return self._number - 1
 
+    def extra(self) -> int:
+        """Number of a reference frame that is needed now, due or not."""
+        self._left = 0
+        number = self.next()
+        return self._number - 1 if number is None else number
+
     def count(self) -> None:
         """A shot of the plan was exposed."""
         self._left -= 1

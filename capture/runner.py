@@ -18,6 +18,7 @@ from typing import Protocol
 from capture.frames import Exposed, GivenUp, Skipped
 from capture.light_log import LightLog
 from capture.pace import Pace
+from capture.prediction import DOUBTFUL
 from capture.recovery import deadline_s
 from capture.reference import Schedule
 from capture.rescue import Recovery, Rescue
@@ -36,7 +37,7 @@ _log = logging.getLogger(__name__)
 #: Exposures of one shot that may be lost to the light: then the light is too unsteady for it.
 _MAX_UNPROVEN = 10
 _WITHOUT_REFERENCE = (
-    "put the scene, the lamps and the lens as they were, then `snaprig capture resume`; "
+    "put lens, shutter, lamps and scene right, as they were, then `snaprig capture resume`; "
     "`--no-reference` goes on without comparing"
 )
 
@@ -56,6 +57,8 @@ class Todo:
         Those of this run whose light was wrong. They count as no failure of the shot.
     reference : int or None
         Number of a reference frame, which is no shot of the plan.
+    doubtful : bool
+        A reference frame has to show that the shutter works before it is shot again.
     """
 
     shot: Shot
@@ -63,6 +66,7 @@ class Todo:
     failures: int = 0
     unproven: int = 0
     reference: int | None = None
+    doubtful: bool = False
 
     @property
     def setting(self) -> str:
@@ -276,8 +280,14 @@ class Runner:
         return not self._anchored or self._rescue.in_doubt
 
     def _reference_due(self) -> Todo | None:
-        number = self._references.next() if self._references else None
-        if self._references is None or number is None:
+        if self._references is None:
+            return None
+        if self._todo[0].doubtful:
+            self._todo[0].doubtful = False
+            number: int | None = self._references.extra()
+        else:
+            number = self._references.next()
+        if number is None:
             return None
         # Its index is none of the plan's.
         return Todo(Shot(-1 - number, self._references.exposure), reference=number)
@@ -353,6 +363,8 @@ class Runner:
                 self._finished(item, answer.outcome, answer.luma)
             elif isinstance(answer, Unproven):
                 self._shoot_again(item, answer.detail)
+            elif answer.kind == DOUBTFUL:
+                self._postpone(item, answer.detail)
             else:
                 self._doubtful = item, answer
                 self._refuse(item, answer.kind, answer.detail)
@@ -378,6 +390,13 @@ class Runner:
                 f"still: {detail}",
                 "find out what disturbs the lamps or the meter, then `snaprig capture resume`",
             )
+
+    def _postpone(self, item: Todo, detail: str) -> None:
+        """It cannot be judged yet: shot again last, when more is known. No failure of the shot."""
+        item.doubtful = True
+        self._todo.append(item)
+        self._storing.hand_over(Note(DOUBTFUL, item.setting, detail))
+        self._say(f"{item.shot.exposure}: {detail}")
 
     def _refuse(self, item: Todo, kind: str, detail: str) -> None:
         """A failed attempt: noted, and shot again next, or given up."""

@@ -140,9 +140,16 @@ def judge(history: History, new: Claim) -> tuple[History, Fault | None]:
     return replace(history, last=new, lags_s=lags, accused=("", 0)), None
 
 
+def old_bytes(history: History, digest: str) -> Fault | None:
+    """The fault of a picture whose bytes came before, as sha256; None for a new one."""
+    if digest not in history.digests:
+        return None
+    return Fault("stale_picture", "the bytes of an earlier picture of this run came again")
+
+
 def _faults(history: History, new: Claim) -> Iterator[Fault]:
-    if new.digest in history.digests:
-        yield Fault("stale_picture", "the bytes of an earlier picture of this run came again")
+    if (old := old_bytes(history, new.digest)) is not None:
+        yield old
     if new.flash_fired:
         yield Fault("flash_fired", "the flash fired: the light was not the lighting's")
     last = history.last
