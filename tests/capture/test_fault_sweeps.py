@@ -20,7 +20,7 @@ SURVIVED = [
     ("busy_on_release", 8, {"times": 2}, {"retry"}),
     ("busy_after_many", 8, {"until": "session"}, {"retry", "rebuild"}),
     ("set_ignored", 8, {}, {"wrong_exif"}),
-    ("stale_frame", 10, {}, {"wrong_exif"}),
+    ("stale_frame", 10, {}, {"stale_picture"}),
     ("leftover_in_buffer", 10, {}, {"retry"}),
     ("truncated_jpeg", 10, {}, {"undecodable"}),
     ("corrupt_jpeg", 10, {}, {"undecodable"}),
