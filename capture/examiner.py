@@ -10,7 +10,7 @@ import hashlib
 
 from capture.analysis import Analysis, analyze, small_luma
 from capture.frames import Exposed, Sweep
-from capture.prediction import DOUBTFUL, Expectation, light_stops
+from capture.prediction import DOUBTFUL, SILENT, Expectation, light_stops
 from capture.reference import (
     CREEP_STOPS,
     MOVED_BELOW,
@@ -89,6 +89,8 @@ class Examiner:
         lux = light.lux or self._sweep.lighting.lux
         stops = light_stops(exposed.shot.exposure, lux)
         deviation = self._expectation and self._expectation.deviation(seen.histogram, stops)
+        if deviation and self._expectation and deviation.kind == SILENT:
+            self._expectation.distrust_shutter()
         if deviation and not (deviation.kind == DOUBTFUL and self._confirmed(exposed)):
             return Fault(deviation.kind, deviation.detail)
         if exposed.reference is not None:

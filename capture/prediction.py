@@ -48,8 +48,8 @@ _SHOWN_SHARE, _MORE_LIGHT_STOPS = 0.5, 1.5
 #: A black picture is doubted unless a believed frame lies so near in light, or one with no less
 #: light was black, or it is predicted so far below blackness.
 _NEAR_STOPS, _SURE_STOPS = 2.0, 3.0
-#: What a black picture is called that may be darkness or a dead shutter.
-DOUBTFUL = "doubtful_black"
+#: What a picture of a dead shutter is called, and a black one that may be such or darkness.
+SILENT, DOUBTFUL = "silent_black", "doubtful_black"
 #: Anchors kept: one per step of this many stops.
 _BIN_STOPS = 0.5
 
@@ -121,7 +121,7 @@ class Deviation:
     Attributes
     ----------
     kind : str
-        ``silent_black`` for a dead shutter, `DOUBTFUL` for one that may be darkness, else
+        `SILENT` for a dead shutter, `DOUBTFUL` for one that may be darkness, else
         ``too_dark`` or ``too_bright``.
     stops : float
         By how many stops it differs from the prediction, at least; negative is darker.
@@ -149,20 +149,27 @@ class Expectation:
         self._anchors: dict[int, Anchor] = {}
         self._darkest_shown = math.inf
         self._lightest_black = -math.inf
+        self._shutter_died = False
         self.renew(reference, stops)
 
     def renew(self, reference: Histogram, stops: float) -> None:
         """Take a newer reference frame."""
         self._reference = Anchor.of(reference, stops)
+        self._shutter_died = False
 
     def learn(self, histogram: Histogram, stops: float) -> None:
         """Take a believed frame for an anchor; the newest of those with equal light counts."""
         self._anchors[round(stops / _BIN_STOPS)] = Anchor.of(histogram, stops)
         black = extremes(histogram).black_fraction
+        self._shutter_died = self._shutter_died and black > _BLACK_SHARE
         if black < _SHOWN_SHARE:
             self._darkest_shown = min(self._darkest_shown, stops)
         elif black > _BLACK_SHARE:
             self._lightest_black = max(self._lightest_black, stops)
+
+    def distrust_shutter(self) -> None:
+        """It stayed shut: until a picture shows something, none is taken for darkness unproven."""
+        self._shutter_died = True
 
     def deviation(self, histogram: Histogram, stops: float) -> Deviation | None:
         """How a picture contradicts the frames before it; None if it agrees.
@@ -202,13 +209,13 @@ class Expectation:
         above = self._reference.bright_stops + stops - self._reference.stops - _BLACKNESS_STOPS
         if above >= DEAD_SHUTTER_STOPS:
             detail = f"black, but predicted {above:.1f} stops above blackness: a dead shutter?"
-            return Deviation("silent_black", -above, detail)
+            return Deviation(SILENT, -above, detail)
         more = stops - self._darkest_shown
         if more >= _MORE_LIGHT_STOPS:
             detail = f"black, but {more:.1f} stops less light showed something: a dead shutter?"
-            return Deviation("silent_black", -more, detail)
+            return Deviation(SILENT, -more, detail)
         known = stops <= self._lightest_black + _BIN_STOPS or distance <= _NEAR_STOPS
-        if known or above <= -_SURE_STOPS:
+        if not self._shutter_died and (known or above <= -_SURE_STOPS):
             return None
         detail = "black, which nothing confirms yet: to be shot again at the end"
         return Deviation(DOUBTFUL, -max(above, 0.0), detail)

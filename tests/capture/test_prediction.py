@@ -103,6 +103,20 @@ def test_a_dead_shutter_is_told_from_darkness():
     assert expectation.deviation(BLACK, -11.5) is None
 
 
+def test_after_a_dead_shutter_no_black_is_believed_until_something_shows():
+    expectation = Expectation(rendered(0.0), 0.0)
+    expectation.learn(BLACK, -9.0)
+    assert expectation.deviation(BLACK, -9.0) is None
+    assert expectation.deviation(BLACK, -12.0) is None
+    expectation.distrust_shutter()
+    for stops in (-9.0, -12.0):
+        assert expectation.deviation(BLACK, stops).kind == "doubtful_black"
+    expectation.learn(BLACK, -12.0)
+    assert expectation.deviation(BLACK, -12.0).kind == "doubtful_black", "black proves nothing"
+    expectation.renew(rendered(0.0), 0.0)
+    assert expectation.deviation(BLACK, -9.0) is None
+
+
 def test_a_black_picture_is_believed_beside_believed_frames():
     expectation = Expectation(rendered(0.0, contrasty), 0.0)
     expectation.learn(rendered(-7.0, contrasty), -7.0)
