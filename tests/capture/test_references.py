@@ -291,8 +291,8 @@ def test_a_shutter_that_died_for_good_stops_the_run_and_leaves_no_wrong_row(lab)
     summary = lab.sweep(references=True)
     assert summary.status == "stopped"
     assert "dead shutter" in summary.reason or "no picture was" in summary.reason
-    black = [f for f in lab.frames() if f.outcome is Outcome.REJECTED_BLACK]
-    assert all(frame.ev_offset <= -9 for frame in black)  # where it is dark for sure
+    # The first planned shots were bright: not even darkness is believed of a dead shutter.
+    assert all(f.outcome is not Outcome.REJECTED_BLACK for f in lab.frames())
 
 
 def test_darkness_near_the_border_is_confirmed_by_a_reference_in_between(lab):
