@@ -37,11 +37,10 @@ class Examiner:
 
     def __init__(self, sweep: Sweep, first: Reference | None = None) -> None:
         self._sweep = sweep
-        self._history = History(focal_length_mm=first.focal_length_mm if first else None)
+        self._history = History()
         self._first = first
         self._expectation: Expectation | None = None
         self._references = 0
-        self._suspect = False  # a dead shutter was seen, and no picture since
         self._doubted: dict[str, int] = {}  # references believed when a shot was first doubted
         self._events: list[tuple[str, str, str]] = []
 
@@ -90,15 +89,10 @@ class Examiner:
         lux = light.lux or self._sweep.lighting.lux
         stops = light_stops(exposed.shot.exposure, lux)
         deviation = self._expectation and self._expectation.deviation(seen.histogram, stops)
+        if deviation and self._expectation and deviation.kind == SILENT:
+            self._expectation.distrust_shutter()
         if deviation and not (deviation.kind == DOUBTFUL and self._confirmed(exposed)):
-            self._suspect = self._suspect or deviation.kind in ("silent_black", "too_dark")
             return Fault(deviation.kind, deviation.detail)
-        shown = seen.luma.black_fraction <= BLACK_SHARE
-        if self._suspect and not shown:
-            self._confirmed(exposed)
-            detail = "black, and no picture showed anything since a shutter seemed dead"
-            return Fault(DOUBTFUL, detail)
-        self._suspect = False
         if exposed.reference is not None:
             return self._weigh_reference(exposed, seen, lux)
         if self._expectation is not None:
@@ -124,7 +118,6 @@ class Examiner:
             lux,
             seen.histogram,
             small_luma(exposed.picture.data),
-            seen.exif.focal_length_mm,
         )
         if self._first is None:
             self._first = new

@@ -35,7 +35,7 @@ _SLACK_LEVELS = 6.0
 #: Tolerance in stops up to one stop from the anchor, and what each further stop adds.
 TOLERANCE_STOPS, _PER_STOP = 1.5, 0.5
 #: A picture with more than this share of black pixels shows nothing.
-BLACK_SHARE = 0.95
+_BLACK_SHARE = 0.95
 #: Signal of the 95th percentile below which such a picture is honest, as log2 of digital white.
 #: On the virtual sensor, fitted to a real T7's rejections, 95 % of the pixels are black at
 #: predictions from -9.3 to -8.2.
@@ -161,10 +161,10 @@ class Expectation:
         """Take a believed frame for an anchor; the newest of those with equal light counts."""
         self._anchors[round(stops / _BIN_STOPS)] = Anchor.of(histogram, stops)
         black = extremes(histogram).black_fraction
-        self._shutter_died = self._shutter_died and black > BLACK_SHARE
+        self._shutter_died = self._shutter_died and black > _BLACK_SHARE
         if black < _SHOWN_SHARE:
             self._darkest_shown = min(self._darkest_shown, stops)
-        elif black > BLACK_SHARE:
+        elif black > _BLACK_SHARE:
             self._lightest_black = max(self._lightest_black, stops)
 
     def distrust_shutter(self) -> None:
@@ -183,7 +183,7 @@ class Expectation:
         """
         ends = extremes(histogram)
         anchor = min((self._reference, *self._anchors.values()), key=lambda a: abs(a.stops - stops))
-        if ends.black_fraction > BLACK_SHARE:
+        if ends.black_fraction > _BLACK_SHARE:
             dead = self._dead_shutter(stops, abs(anchor.stops - stops))
             if dead is not None:
                 return dead
