@@ -37,7 +37,7 @@ class Examiner:
 
     def __init__(self, sweep: Sweep, first: Reference | None = None) -> None:
         self._sweep = sweep
-        self._history = History()
+        self._history = History(focal_length_mm=first.focal_length_mm if first else None)
         self._first = first
         self._expectation: Expectation | None = None
         self._references = 0
@@ -118,6 +118,7 @@ class Examiner:
             lux,
             seen.histogram,
             small_luma(exposed.picture.data),
+            seen.exif.focal_length_mm,
         )
         if self._first is None:
             self._first = new

@@ -49,7 +49,7 @@ class Step:
 #: Kinds of events that stand for an exposure in vain or for a step of a ladder.
 COUNTED = frozenset(Rung) | frozenset(
     (
-        "undecodable wrong_exif stale_picture stale_time stale_count flash_fired wrong_size "
+        "undecodable wrong_exif stale_picture stale_time stale_count flash_fired wrong_size zoomed "
         "silent_black doubtful_black too_dark too_bright bad_reference scene_moved light_refused"
     ).split()
 )

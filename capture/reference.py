@@ -52,6 +52,8 @@ class Reference:
     histogram : Histogram
     luma : array of uint8, shape (H, W)
         Its luma, about 240 x 160.
+    focal_length_mm : float or None
+        Where the zoom stood; None where the picture does not say.
     """
 
     number: int
@@ -59,6 +61,7 @@ class Reference:
     lux: float
     histogram: Histogram
     luma: Luma
+    focal_length_mm: float | None = None
 
     @property
     def stops(self) -> float:

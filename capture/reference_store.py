@@ -10,7 +10,7 @@ from capture.analysis import small_luma
 from capture.reference import Reference
 from schemas.catalog import Catalog
 from schemas.frame_store import list_frames, load_histogram
-from schemas.jpeg import JpegError
+from schemas.jpeg import JpegError, read_exif
 from schemas.records import Frame, Outcome
 from schemas.workspace import Workspace
 
@@ -36,9 +36,12 @@ def _load(workspace: Workspace, catalog: Catalog, frame: Frame) -> Reference | N
     if luma is None or frame.requested is None or frame.light.lux is None:
         return None
     try:
-        small = small_luma(workspace.resolve(frame.path).read_bytes())
+        data = workspace.resolve(frame.path).read_bytes()
+        small, focal_length_mm = small_luma(data), read_exif(data).focal_length_mm
     except (OSError, JpegError) as error:  # `snaprig check` says so, too
         _log.warning("the reference frame %s cannot be read: %s", frame.path, error)
         return None
     histogram = np.frombuffer(luma, dtype="<u4")
-    return Reference(frame.number or 0, frame.requested, frame.light.lux, histogram, small)
+    return Reference(
+        frame.number or 0, frame.requested, frame.light.lux, histogram, small, focal_length_mm
+    )

@@ -84,6 +84,11 @@ class Rescue:
         self._acted_s = clock()
 
     @property
+    def acted_s(self) -> float:
+        """When the last step was done: pictures from before say nothing about its success."""
+        return self._acted_s
+
+    @property
     def in_doubt(self) -> bool:
         """Whether the last picture that was judged was refused."""
         return self._picture_climb.at > 0

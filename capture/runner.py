@@ -26,6 +26,7 @@ from capture.states import Machine, RunState, Snapshot, Watch
 from capture.stopping import StopRequest
 from capture.storing import Note, Refused, Stored, Storing, Unproven
 from capture.suspension import PATIENCE_S, Suspension
+from capture.truth import ZOOMED
 from rig.errors import AskOperator, Reconnect, Retry, RigError
 from rig.protocols import Camera, CameraInfo
 from schemas.acceptance import Extremes
@@ -39,6 +40,10 @@ _MAX_UNPROVEN = 10
 _WITHOUT_REFERENCE = (
     "put lens, shutter, lamps and scene right, as they were, then `snaprig capture resume`; "
     "`--no-reference` goes on without comparing"
+)
+
+_ZOOM_BACK = (
+    "turn the zoom ring back to where it stood (and tape it), then `snaprig capture resume`"
 )
 
 
@@ -365,6 +370,8 @@ class Runner:
                 self._shoot_again(item, answer.detail)
             elif answer.kind == DOUBTFUL:
                 self._postpone(item, answer.detail)
+            elif answer.kind == ZOOMED:
+                self._have_zoom_turned_back(item, answer)
             else:
                 self._doubtful = item, answer
                 self._refuse(item, answer.kind, answer.detail)
@@ -397,6 +404,13 @@ class Runner:
         self._todo.append(item)
         self._storing.hand_over(Note(DOUBTFUL, item.setting, detail))
         self._say(f"{item.shot.exposure}: {detail}")
+
+    def _have_zoom_turned_back(self, item: Todo, refused: Refused) -> None:
+        """No number of attempts helps; those in hand from before the answer cost no question."""
+        self._todo.appendleft(item)
+        self._storing.hand_over(Note(ZOOMED, item.setting, refused.detail))
+        if refused.commanded_s >= self._rescue.acted_s:
+            raise AskOperator(refused.detail, _ZOOM_BACK)
 
     def _refuse(self, item: Todo, kind: str, detail: str) -> None:
         """A failed attempt: noted, and shot again next, or given up."""

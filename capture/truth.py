@@ -28,6 +28,11 @@ _LAG_S = 3.0
 #: Events whose repetition, so many times in a row, shows a bad witness instead of bad pictures.
 _WITNESSES, _STRIKES = frozenset({"stale_time", "stale_count"}), 3
 
+#: The zoom was turned: only a hand can turn it back.
+ZOOMED = "zoomed"
+#: A body reports whole millimeters of a ring that stands between two of them.
+_ZOOM_SLACK_MM = 1.0
+
 #: Names that count a camera's own pictures: IMG_0042.JPG. libgphoto2's capt0000.jpg counts the
 #: transfers of one session.
 _COUNTED = re.compile(r"(?!capt)[A-Z_]{4}(\d{4})\.JPE?G", re.IGNORECASE)
@@ -59,6 +64,8 @@ class Claim:
         Host monotonic clock at the release.
     shutter_s : float
         Requested.
+    focal_length_mm : float or None
+        Where the zoom stood; None where the picture does not say.
     """
 
     digest: str
@@ -68,6 +75,7 @@ class Claim:
     size_px: tuple[int, int]
     commanded_s: float
     shutter_s: float
+    focal_length_mm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,8 @@ class History:
         Of all of them, refused ones included. Shared by the histories of a run: it only grows.
     last : Claim or None
         The last one that was believed.
+    focal_length_mm : float or None
+        Of the sweep: that of its first reference frame, or of the first picture that says.
     lags_s : tuple of float
         Camera time less command time (arbitrary zero) of the last `_STEPS` believed ones.
     doubted : frozenset of str
@@ -90,6 +100,7 @@ class History:
 
     digests: set[str] = field(default_factory=set)
     last: Claim | None = None
+    focal_length_mm: float | None = None
     lags_s: tuple[float, ...] = ()
     doubted: frozenset[str] = frozenset()
     accused: tuple[str, int] = ("", 0)
@@ -112,6 +123,7 @@ def claim(
         size_px=size_px,
         commanded_s=commanded_s,
         shutter_s=shutter_s,
+        focal_length_mm=exif.focal_length_mm,
     )
 
 
@@ -137,7 +149,9 @@ def judge(history: History, new: Claim) -> tuple[History, Fault | None]:
         return replace(history, accused=("", 0)), fault
     lag = _lag_s(new)
     lags = history.lags_s if lag is None else (*history.lags_s, lag)[-_STEPS:]
-    return replace(history, last=new, lags_s=lags, accused=("", 0)), None
+    focal_length_mm = history.focal_length_mm or new.focal_length_mm
+    believed = replace(history, last=new, focal_length_mm=focal_length_mm)
+    return replace(believed, lags_s=lags, accused=("", 0)), None
 
 
 def old_bytes(history: History, digest: str) -> Fault | None:
@@ -152,6 +166,9 @@ def _faults(history: History, new: Claim) -> Iterator[Fault]:
         yield old
     if new.flash_fired:
         yield Fault("flash_fired", "the flash fired: the light was not the lighting's")
+    found_mm, wanted_mm = new.focal_length_mm, history.focal_length_mm
+    if found_mm and wanted_mm and abs(found_mm - wanted_mm) > _ZOOM_SLACK_MM:
+        yield Fault(ZOOMED, f"taken at {found_mm:g} mm, and not at {wanted_mm:g} mm as the others")
     last = history.last
     if last is None:
         return

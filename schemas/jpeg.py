@@ -57,6 +57,8 @@ class Exif:
     file_number : int or None
         Canon's FileNumber (maker's note, 0x0008): the body's own count of its pictures, folder
         and picture as in 1000042. Real T7 frames taken into the camera's memory have none.
+    focal_length_mm : float or None
+        Where the zoom stood.
     """
 
     shutter_s: float | None = None
@@ -69,6 +71,7 @@ class Exif:
     serial: str = ""
     software: str = ""
     file_number: int | None = None
+    focal_length_mm: float | None = None
 
 
 def iter_segments(data: bytes) -> Iterator[Segment]:
@@ -144,6 +147,7 @@ def read_exif(data: bytes) -> Exif:
         serial=_text(tags.get(0xA431)),
         software=_text(main.get(0x0131)),
         file_number=_canon_file_number(tags.get(0x927C), "little" if endian == "<" else "big"),
+        focal_length_mm=_positive(tags.get(0x920A)),
     )
 
 

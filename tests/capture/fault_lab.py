@@ -21,7 +21,7 @@ from rig.cli import main
 from schemas.capture_store import add_scene, list_events, list_runs
 from schemas.exposure import Exposure
 from schemas.frame_store import list_frames
-from schemas.jpeg import read_exif, read_focal_length_mm
+from schemas.jpeg import read_exif
 from schemas.plan import SweepPlan
 from schemas.records import Frame, Outcome, Scene
 from schemas.stamp import unstamp
@@ -198,7 +198,7 @@ def _against_file(frame: Frame, data: bytes) -> list[str]:
         "camera's bytes": hashlib.sha256(unstamp(data)).hexdigest() == frame.camera_sha256,
         "file's iso": asked is not None and exif.iso == asked.iso,
         "file's flash": not exif.flash_fired,
-        "file's focal length": read_focal_length_mm(data) == 35,
+        "file's focal length": exif.focal_length_mm == 35,
     }
     return [name for name, is_true in true.items() if not is_true]
 

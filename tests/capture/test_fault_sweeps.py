@@ -76,12 +76,15 @@ ASKED = [
         [("/power", {"on": False}), ("/power", {"on": True})],
     ),
     ("dial_moved", 8, "dial is on P", [("/dial", {"mode": "M"})]),
-    ("lens_zoomed", 8, "aperture", [("/zoom", {"focal_mm": 35})]),
+    ("lens_zoomed", 8, "offers no aperture for f/4.5", [("/zoom", {"focal_mm": 35})]),
+    ("lens_zoomed", 13, "taken at 55 mm, and not at 35 mm", [("/zoom", {"focal_mm": 35})]),
     ("battery_dies", 8, "battery", [("/power", {"on": True})]),
 ]
 
 
-@pytest.mark.parametrize(("fault", "at", "sentence", "answers"), ASKED, ids=[f[0] for f in ASKED])
+@pytest.mark.parametrize(
+    ("fault", "at", "sentence", "answers"), ASKED, ids=[f"{f[0]}-{f[1]}" for f in ASKED]
+)
 def test_a_sweep_asks_and_finishes_after_the_answer(
     make_fault_lab, fault_free, fault, at, sentence, answers
 ):

@@ -41,6 +41,25 @@ def kinds(*claims):
     return after(*claims)[1]
 
 
+# ---- a zoom that was turned
+
+
+def test_a_turned_zoom_is_told_until_it_is_turned_back():
+    first, turned, back = (shot(n, focal_length_mm=mm) for n, mm in enumerate((35.0, 55.0, 35.0)))
+    assert kinds(first, turned, back) == ["", "zoomed", ""]
+
+
+def test_the_zoom_of_an_earlier_run_counts():
+    _, fault = judge(History(focal_length_mm=35.0), shot(1, focal_length_mm=55.0))
+    assert fault.kind == "zoomed"
+    assert "55 mm, and not at 35 mm" in fault.detail
+
+
+def test_a_ring_between_two_millimeters_and_a_silent_lens_are_no_zoom():
+    ring = [shot(n, focal_length_mm=mm) for n, mm in enumerate((35.0, 36.0, 34.0, None, 35.0))]
+    assert not any(kinds(*ring))
+
+
 # ---- a camera that tells the truth
 
 
