@@ -145,6 +145,8 @@ def shoot(lab: FaultLab, scene: str, tally: Tally) -> None:
             return
         tally.asked += ended.code == 3
         why = ended.document.get("reason") or ended.said.strip().splitlines()[-2:]
+        if ended.code == 1 and lab.failures():
+            why = f"{why} {lab.failures()}"
         sys.stderr.write(f"  {scene}: status {ended.code}: {why}\n")
         put_right(lab.room)
         ended = lab.command("resume", "--scene", scene)

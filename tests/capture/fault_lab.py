@@ -138,6 +138,10 @@ class FaultLab:
         with self.workspace.catalog() as catalog:
             return [run.status for run in list_runs(catalog)]
 
+    def failures(self) -> dict[str, str]:
+        """Why shots were given up, by setting."""
+        return {f.setting: f.reason for f in self.frames() if f.outcome is Outcome.FAILED}
+
     def struck(self) -> list[str]:
         """Faults that struck, by the dark room's journal."""
         return [entry["name"] for entry in self.room.log() if entry["kind"] == "fault"]

@@ -47,7 +47,12 @@ def test_a_sweep_is_suspended_and_goes_on_by_itself(
 @pytest.mark.parametrize(
     ("fault", "keys", "sentence", "answer"),
     [
-        ("lux_drift", {"lux": 700, "over_s": 0.5}, "outside 900 to 1100 lux", ("/lux", {"lux": 1000})),
+        (
+            "lux_drift",
+            {"lux": 700, "over_s": 0.5},
+            "outside 900 to 1100 lux",
+            ("/lux", {"lux": 1000}),
+        ),
         ("meter_unplugged", {"for_s": 0.0}, "meter", ("/meter", {"plugged": True})),
     ],
     ids=["lux_drift", "meter_unplugged"],
