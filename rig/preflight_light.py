@@ -62,7 +62,8 @@ def check_meter(
     lux = np.array([reading.lux for reading in readings])
     mean = float(lux.mean())
     yield _noise(lux, mean, lighting, limits)
-    yield _band(mean, lighting)
+    # The latest reading: somebody may have turned the panels a moment ago.
+    yield _band(readings[-1].lux, lighting)
 
 
 def _calibration(text: str) -> str:
@@ -88,17 +89,17 @@ def _noise(
     )
 
 
-def _band(mean: float, lighting: Lighting | None) -> Finding:
+def _band(lux: float, lighting: Lighting | None) -> Finding:
     if lighting is None:
         action = "name one with --lighting to have its band checked"
-        return Finding("light", Status.WARN, f"{mean:.4g} lux", "a lighting", action)
+        return Finding("light", Status.WARN, f"{lux:.4g} lux", "a lighting", action)
     low, high = lighting.band_lux
     return judged(
         "light",
-        low <= mean <= high,
-        f"{mean:.4g} lux",
+        low <= lux <= high,
+        f"{lux:.4g} lux",
         f"{lighting.name}: {low:.4g} to {high:.4g} lux",
-        "turn the panels up" if mean < low else "turn the panels down",
+        "turn the panels up" if lux < low else "turn the panels down",
     )
 
 
