@@ -374,7 +374,7 @@ class Runner:
                 self._have_zoom_turned_back(item, answer)
             else:
                 self._doubtful = item, answer
-                self._refuse(item, answer.kind, answer.detail)
+                self._refuse(item, answer)
 
     def _collect_stored(self, wait_s: float = 0.0) -> None:
         """Count what was stored; what was refused is left for a resume."""
@@ -412,9 +412,14 @@ class Runner:
         if refused.commanded_s >= self._rescue.acted_s:
             raise AskOperator(refused.detail, _ZOOM_BACK)
 
-    def _refuse(self, item: Todo, kind: str, detail: str) -> None:
-        """A failed attempt: noted, and shot again next, or given up."""
-        item.failures += 1
+    def _refuse(self, item: Todo, refused: Refused) -> None:
+        """A failed attempt: noted, and shot again next, or given up.
+
+        A picture from before the last step of the ladder says nothing about what that helped: it
+        is no attempt of its own.
+        """
+        kind, detail = refused.kind, refused.detail
+        item.failures += refused.commanded_s >= self._rescue.acted_s
         self._storing.hand_over(Note(kind, item.setting, detail))
         self._say(f"{item.shot.exposure}: {detail} (attempt {item.failures} of {self._attempts})")
         if item.failures < self._attempts:
