@@ -40,6 +40,8 @@ class Listener:
 
         Linux turns a listening socket back into a bound one here, which can listen again.
         """
+        if not self._is_open:
+            return  # a second shutdown would mark the socket for good
         self._is_open = False
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)

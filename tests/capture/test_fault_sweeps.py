@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 
 import capture.rescue
+import rig.gphoto_camera
 from tests.capture.fault_lab import FaultLab, finish
 
 pytestmark = pytest.mark.wire
@@ -40,8 +41,9 @@ SURVIVED = [
 
 @pytest.fixture(autouse=True)
 def soon_out_of_patience(monkeypatch) -> None:
-    """A body that hangs is asked ten seconds long whether it is ready; here one."""
+    """A body that hangs is asked for ten seconds whether it is ready; here for one."""
     monkeypatch.setattr(capture.rescue, "_PROBES", 4)
+    monkeypatch.setattr(rig.gphoto_camera, "_READY_S", 1.0)
 
 
 @pytest.mark.parametrize(("fault", "at", "keys", "events"), SURVIVED, ids=[f[0] for f in SURVIVED])

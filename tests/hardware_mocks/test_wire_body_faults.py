@@ -76,9 +76,10 @@ def test_dead_battery_refuses_until_it_is_changed(faulty, connect):
     session.close()
     with pytest.raises(gp.GPhoto2Error):
         connect(room)
+    room.post("/power", {"on": False})  # switched off to change the battery
     room.post("/power", {"on": True})
     connect(room).capture()
-    assert [e["on"] for e in room.log() if e["kind"] == "power"] == [False, True]
+    assert [e["on"] for e in room.log() if e["kind"] == "power"] == [False, False, True]
     assert len(room.pictures()) == 2
 
 
