@@ -78,7 +78,12 @@ ASKED = [
         [("/power", {"on": False}), ("/power", {"on": True})],
     ),
     ("dial_moved", 8, "dial is on P", [("/dial", {"mode": "M"})]),
-    ("lens_zoomed", 8, "offers no aperture for 1/60 s, ISO 800, f/4.5", [("/zoom", {"focal_mm": 35})]),
+    (
+        "lens_zoomed",
+        8,
+        "offers no aperture for 1/60 s, ISO 800, f/4.5",
+        [("/zoom", {"focal_mm": 35})],
+    ),
     ("lens_zoomed", 13, "taken at 55 mm, and not at 35 mm", [("/zoom", {"focal_mm": 35})]),
     ("battery_dies", 8, "battery", [("/power", {"on": True})]),
 ]
