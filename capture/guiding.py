@@ -10,7 +10,7 @@ from capture.evidence import RULE, Judged, judged, require_rule
 from capture.frames import Skipped
 from capture.guidance import Guidance
 from capture.guided import Guide
-from capture.runner import Todo
+from capture.todo import Todo
 from rig.errors import Abort
 from schemas.acceptance import Extremes
 from schemas.capture_store import add_event, list_events

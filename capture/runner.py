@@ -5,6 +5,9 @@ picture is checked and stored by `capture.storing` while the next ones are expos
 comes back once its light is proven, a second later. The download is finished before the next
 release, because a picture left in the camera's memory blocks or shifts the next one
 (libgphoto2#1124, gphoto2#308).
+
+Longer than the rest because it is the one place where the parts of a run meet: what is decided is
+decided in `capture.suspension`, `rescue`, `reference`, `guiding` and `storing`.
 """
 
 from __future__ import annotations
@@ -12,10 +15,8 @@ from __future__ import annotations
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
 
-from capture.frames import Exposed, GivenUp, Skipped
+from capture.frames import Exposed, GivenUp
 from capture.light_log import LightLog
 from capture.pace import Pace
 from capture.prediction import DOUBTFUL
@@ -26,12 +27,13 @@ from capture.states import Machine, RunState, Snapshot, Watch
 from capture.stopping import StopRequest
 from capture.storing import Note, Refused, Stored, Storing, Unproven
 from capture.suspension import PATIENCE_S, Suspension
+from capture.todo import Ending, Guiding, Todo
 from capture.truth import ZOOMED
 from rig.errors import AskOperator, Reconnect, Retry, RigError
 from rig.protocols import Camera, CameraInfo
 from schemas.acceptance import Extremes
 from schemas.plan import Shot
-from schemas.records import Outcome, RunStatus, reference_setting
+from schemas.records import Outcome, RunStatus
 
 _log = logging.getLogger(__name__)
 
@@ -45,69 +47,6 @@ _WITHOUT_REFERENCE = (
 _ZOOM_BACK = (
     "turn the zoom ring back to where it stood (and tape it), then `snaprig capture resume`"
 )
-
-
-@dataclass
-class Todo:
-    """A shot that has no final row yet.
-
-    Attributes
-    ----------
-    shot : Shot
-    attempt : int
-        Exposures so far, earlier runs included.
-    failures : int
-        Failed ones of this run.
-    unproven : int
-        Those of this run whose light was wrong. They count as no failure of the shot.
-    reference : int or None
-        Number of a reference frame, which is no shot of the plan.
-    doubtful : bool
-        A reference frame has to show that the shutter works before it is shot again.
-    """
-
-    shot: Shot
-    attempt: int = 0
-    failures: int = 0
-    unproven: int = 0
-    reference: int | None = None
-    doubtful: bool = False
-
-    @property
-    def setting(self) -> str:
-        """Key of its row."""
-        if self.reference is not None:
-            return reference_setting(self.reference)
-        return self.shot.exposure.stem
-
-
-class Guiding(Protocol):
-    """Where a guided sweep has its shots from, see `capture.guiding`."""
-
-    def draw(self) -> Todo | None:
-        """The next shot; None while that depends on verdicts that are out, and at the end."""
-
-    def learn(self, shot: Shot, outcome: Outcome, luma: Extremes | None) -> None:
-        """A shot has its row; without `luma` it was given up."""
-
-    def skipped(self) -> Iterable[Skipped]:
-        """What need not be shot, once `draw` has come to its end."""
-
-    def left(self) -> tuple[int, float]:
-        """Shots that may still come, and their open shutter in seconds: upper bounds."""
-
-    def refutation(self) -> str:
-        """Why the run fails though every shot has its row; empty if it does not."""
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a run ended. `error` is what ended it early, if an error did."""
-
-    status: RunStatus
-    reason: str
-    exposures: int
-    error: BaseException | None = None
 
 
 class Runner:

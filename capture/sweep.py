@@ -24,11 +24,12 @@ from capture.recovery import COUNTED
 from capture.reference import Reference, Schedule, choose
 from capture.reference_store import load_references
 from capture.rescue import Recovery
-from capture.runner import Ending, Runner, Todo
+from capture.runner import Runner
 from capture.states import Machine, Snapshot, Watch
 from capture.stopping import StopRequest
 from capture.storing import Storing
 from capture.suspension import PATIENCE_S
+from capture.todo import Ending, Todo
 from rig.bench import Bench
 from rig.errors import Abort, RigError
 from rig.light_guard import Band

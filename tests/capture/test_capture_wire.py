@@ -166,7 +166,9 @@ def check_killed_sweep(photo, tmp_path, environment, plan, seed):
     kills = sorted(rng.sample(range(1, len(plan) - 5), 2))
     with darkroom(photo, seed=3, clock=CLOCK) as room:
         killed = make_workspace(tmp_path / "killed", room, plan)
-        for arguments, wanted in zip((run_arguments(killed), ("resume", "--no-reference")), kills, strict=True):
+        for arguments, wanted in zip(
+            (run_arguments(killed), ("resume", "--no-reference")), kills, strict=True
+        ):
             process = start(killed, environment, *arguments)
             assert wait_for_frames(killed, process, wanted), process.stderr.read()
             process.send_signal(signal.SIGKILL)

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from rig.ownership import owned
 from capture.stopping import StopRequest, stop_on_signals
 from rig.errors import Abort
+from rig.ownership import owned
 from tests.darkroom_process import ROOT
 
 
