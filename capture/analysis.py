@@ -1,12 +1,19 @@
-"""Picture bytes to numbers: decoded once, histogram, clipping, size, Exif. Pure."""
+"""Picture bytes to numbers: decoded once, histogram, clipping, size, Exif. Pure.
+
+simplejpeg decodes, and refuses whatever libjpeg warns of. Pillow hides the warnings: a file whose
+image data ends early, with an end marker in its place, is to it a picture with a gray lower half.
+The pixels are the same, and it takes half the time (19 to 24 ms of 1920 x 1280 pixels instead of 26
+to 50 with two busy cores).
+"""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+import numpy.typing as npt
+import simplejpeg
+from PIL import Image
 
 from schemas.acceptance import Extremes, Histogram, extremes
 from schemas.jpeg import Exif, JpegError, check_complete, read_exif
@@ -46,16 +53,12 @@ def analyze(data: bytes) -> Analysis:
     Raises
     ------
     JpegError
-        If the file is cut off or cannot be decoded.
+        If the file is cut off, or any of its image data is missing or broken.
     """
     check_complete(data)
     exif = read_exif(data)
-    try:
-        with Image.open(io.BytesIO(data)) as image:
-            picture = image.convert("RGB")  # decodes; a copy only where it is not RGB already
-            luma = picture.convert("L")
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
-        raise JpegError(f"cannot be decoded: {error}") from error
+    picture = Image.fromarray(_decode(data, "RGB"))
+    luma = picture.convert("L")
     histogram = np.array(luma.histogram(), dtype=np.uint32)
     channels = np.array(picture.histogram(), dtype=np.float64).reshape(3, 256)
     shares = channels / (picture.width * picture.height)
@@ -70,3 +73,24 @@ def analyze(data: bytes) -> Analysis:
         picture.height,
         exif,
     )
+
+
+def small_luma(data: bytes) -> npt.NDArray[np.uint8]:
+    """The luma (Y of YCbCr) of a JPEG at about 240 x 160 pixels; shape (H, W).
+
+    Scaled while it is decoded, by 1/8 for a picture of 1920 x 1280.
+
+    Raises
+    ------
+    JpegError
+        As `analyze` does.
+    """
+    return _decode(data, "GRAY", min_width=240, min_height=160, min_factor=1)[:, :, 0]
+
+
+def _decode(data: bytes, colors: str, **scaled: int) -> npt.NDArray[np.uint8]:
+    try:
+        pixels: npt.NDArray[np.uint8] = simplejpeg.decode_jpeg(data, colors, strict=True, **scaled)
+    except ValueError as error:
+        raise JpegError(f"cannot be decoded: {error}") from error
+    return pixels

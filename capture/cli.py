@@ -8,22 +8,28 @@ from pathlib import Path
 import click
 
 from capture.auto_frame_cli import auto_frame
-from capture.options import device_options
-from capture.ownership import owned
+from capture.batch_cli import batch
+from capture.guidance import Guidance
+from capture.options import (
+    device_options,
+    preflight_options,
+    read_guidance,
+    reference_option,
+    sweep_options,
+)
 from capture.plan_cli import plan, read_plan
-from capture.progress import shown
+from capture.preflight_cli import preflight, white_balance
+from capture.preflight_gate import Gate
 from capture.scene_cli import require_scene
+from capture.shooting import EXIT, Shooting, say, sentence
 from capture.stopping import StopRequest, stop_on_signals
-from capture.sweep import Summary, run_sweep, summarize_sweep
+from capture.sweep import Summary, summarize_sweep
 from capture.unfinished import find_unfinished
-from rig.cli import DONE, FAILED, RESUMABLE
 from rig.config import RigConfig
+from rig.ownership import owned
 from schemas.catalog import Catalog
 from schemas.plan import Lighting, SweepPlan
-from schemas.records import Outcome, RunStatus
 from schemas.workspace import Workspace
-
-_EXIT = {RunStatus.DONE: DONE, RunStatus.FAILED: FAILED, RunStatus.STOPPED: RESUMABLE}
 
 
 @click.group()
@@ -33,6 +39,9 @@ def capture() -> None:
 
 capture.add_command(plan)
 capture.add_command(auto_frame)
+capture.add_command(batch)
+capture.add_command(preflight)
+capture.add_command(white_balance)
 
 
 @capture.command()
@@ -45,6 +54,9 @@ capture.add_command(auto_frame)
     help="Plan file (default: the full grid of 630 shots).",
 )
 @click.option("--limit", type=click.IntRange(1), help="Take this many shots, then stop.")
+@sweep_options
+@reference_option
+@preflight_options
 @device_options
 @click.pass_obj
 def run(
@@ -53,6 +65,11 @@ def run(
     lighting: str,
     plan_file: Path | None,
     limit: int | None,
+    sweep: str | None,
+    audit: float | None,
+    no_reference: bool,
+    checklist_done: bool,
+    force: bool,
     camera: str | None,
     hub: str | None,
     attempts: int,
@@ -61,22 +78,35 @@ def run(
     """Shoot what a plan still lacks of a scene under a lighting.
 
     What has its frame already is never shot again, so a second call goes on where the first
-    one ended. Ctrl-C stops after the frame at hand, a second one at once. Exit status: 0 every
-    shot has its frame, 1 failed, 3 stopped and resumable.
+    one ended. The preflight comes first, without its burst of pictures, and a failed check
+    refuses the run (see `capture preflight`). Ctrl-C stops after the frame at hand, a second one
+    at once. Exit status: 0 every shot has its frame, 1 failed, 3 stopped and resumable.
 
     \b
     Examples:
       snaprig -w lab capture run --scene cups-3 --lighting bright
       snaprig -w lab capture run --scene cups-3 --lighting dim --plan coarse.toml --json
+      snaprig -w lab capture run --scene cups-3 --lighting bright --sweep guided --audit 0.05
     """  # noqa: D301
     sweep_plan = read_plan(plan_file)
+    guidance = read_guidance(sweep, audit)
     workspace = Workspace.open(root)
     config = RigConfig.load(workspace.rig_toml).overridden(camera, hub)
     with workspace.catalog() as catalog:
         require_scene(catalog, scene)
         light = config.lighting_named(lighting)
         summary = _run(
-            workspace, catalog, config, scene, light, sweep_plan, attempts=attempts, limit=limit
+            workspace,
+            catalog,
+            config,
+            scene,
+            light,
+            sweep_plan,
+            guidance=guidance,
+            attempts=attempts,
+            limit=limit,
+            references=not no_reference,
+            gate=Gate.at_terminal(checklist_done=checklist_done, force=force),
         )
     report(summary, as_json)
 
@@ -84,12 +114,20 @@ def run(
 @capture.command()
 @click.option("--scene", help="Only sweeps of this scene.")
 @click.option("--lighting", help="Only sweeps under this lighting.")
+@sweep_options
+@reference_option
+@preflight_options
 @device_options
 @click.pass_obj
 def resume(
     root: Path,
     scene: str | None,
     lighting: str | None,
+    sweep: str | None,
+    audit: float | None,
+    no_reference: bool,
+    checklist_done: bool,
+    force: bool,
     camera: str | None,
     hub: str | None,
     attempts: int,
@@ -97,7 +135,8 @@ def resume(
 ) -> None:
     """Go on with the sweep that ran last and has shots left, with its own plan.
 
-    Shots that failed are shot again. Other unfinished sweeps are named; choose one with --scene
+    Shots that failed are shot again. A guided sweep goes on guided, with its audit, unless
+    --sweep says otherwise. Other unfinished sweeps are named; choose one with --scene
     and --lighting.
 
     \b
@@ -122,7 +161,16 @@ def resume(
             click.echo(f"also unfinished: {other}", err=True)
         light = config.lighting_named(chosen.run.lighting)
         summary = _run(
-            workspace, catalog, config, chosen.run.scene, light, chosen.plan, attempts=attempts
+            workspace,
+            catalog,
+            config,
+            chosen.run.scene,
+            light,
+            chosen.plan,
+            guidance=read_guidance(sweep, audit, chosen.guidance),
+            attempts=attempts,
+            references=not no_reference,
+            gate=Gate.at_terminal(checklist_done=checklist_done, force=force),
         )
     report(summary, as_json)
 
@@ -135,32 +183,22 @@ def _run(
     lighting: Lighting,
     sweep_plan: SweepPlan,
     *,
+    guidance: Guidance | None,
     attempts: int,
+    references: bool,
+    gate: Gate,
     limit: int | None = None,
 ) -> Summary:
-    before = summarize_sweep(catalog, scene, lighting.name, sweep_plan)
+    before = summarize_sweep(catalog, scene, lighting.name, sweep_plan, guidance)
     if not before.remaining:
         return before
     from rig.bench import open_bench  # libgphoto2 and yoctopuce: 0.3 s
 
     stop = StopRequest()
-    with (
-        owned(workspace),
-        shown(f"{scene}/{lighting.name}") as watch,
-        stop_on_signals(stop, lambda text: click.echo(text, err=True)),
-        open_bench(config) as bench,
-    ):
-        return run_sweep(
-            workspace,
-            catalog,
-            bench,
-            scene=scene,
-            lighting=lighting,
-            plan=sweep_plan,
-            attempts=attempts,
-            limit=limit,
-            stop=stop,
-            watch=watch,
+    shooting = Shooting(workspace, catalog, config, gate, attempts, references)
+    with owned(workspace), stop_on_signals(stop, say), open_bench(config) as bench:
+        return shooting.sweep(
+            bench, scene, lighting, sweep_plan, stop=stop, guidance=guidance, limit=limit
         )
 
 
@@ -171,19 +209,4 @@ def report(summary: Summary, as_json: bool) -> None:
     click.echo(sentence(summary), err=True)
     if summary.next:
         click.echo(f"  next: {summary.next}", err=True)
-    click.get_current_context().exit(_EXIT[summary.status])
-
-
-def sentence(summary: Summary) -> str:
-    """One line for a person."""
-    counts = [
-        f"{n} {outcome.replace('_', ' ')}"
-        for outcome in Outcome
-        if (n := getattr(summary, outcome.value))
-    ]
-    why = f" ({summary.reason})" if summary.reason else ""
-    left = f"; {summary.remaining} left to shoot" if summary.remaining else ""
-    return (
-        f"{summary.scene} under {summary.lighting}: {summary.status}{why}, "
-        f"{summary.planned} planned: {', '.join(counts) or 'nothing shot'}{left}"
-    )
+    click.get_current_context().exit(EXIT[summary.status])

@@ -10,7 +10,7 @@ from capture.analysis import Analysis
 from rig.protocols import OfferedSettings, Picture
 from schemas.exposure import Exposure
 from schemas.plan import Lighting, Shot
-from schemas.records import ExifSettings, Frame, FrameKind, Light, Outcome
+from schemas.records import ExifSettings, Frame, FrameKind, Light, Outcome, reference_setting
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,30 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Exposed:
-    """A picture in hand. `attempt` counts the exposures of this shot, this one included."""
+    """A picture in hand.
+
+    Attributes
+    ----------
+    shot : Shot
+        As planned, or made up for a reference frame.
+    attempt : int
+        Exposures of this shot, this one included.
+    picture : Picture
+    reference : int or None
+        Number of a reference frame.
+    """
 
     shot: Shot
     attempt: int
     picture: Picture
+    reference: int | None = None
+
+    @property
+    def setting(self) -> str:
+        """Key of its row within scene and lighting."""
+        if self.reference is not None:
+            return reference_setting(self.reference)
+        return self.shot.exposure.stem
 
 
 @dataclass(frozen=True)
@@ -42,11 +61,22 @@ class GivenUp:
     reason: str
 
 
+@dataclass(frozen=True)
+class Skipped:
+    """A shot that was not taken. `reason` names the frame that proves it needless."""
+
+    shot: Shot
+    attempt: int
+    reason: str
+
+
 def judged_frame(
     sweep: Sweep, exposed: Exposed, seen: Analysis, outcome: Outcome, light: Light
 ) -> Frame:
-    """The frame of a planned shot; `path` and `sha256` are still empty."""
-    frame = _frame(sweep, "manual", exposed.shot.exposure, outcome, exposed.attempt)
+    """The frame of a shot or a reference; `path` and `sha256` are still empty."""
+    kind: FrameKind = "manual" if exposed.reference is None else "reference"
+    frame = _frame(sweep, kind, exposed.shot.exposure, outcome, exposed.attempt)
+    frame = replace(frame, number=exposed.reference)
     frame = _with_picture(frame, exposed.picture, seen, light)
     return replace(frame, reason=_reason(sweep.acceptance, outcome, seen))
 
@@ -56,6 +86,13 @@ def failed_frame(sweep: Sweep, given_up: GivenUp) -> Frame:
     shot = given_up.shot.exposure
     frame = _frame(sweep, "manual", shot, Outcome.FAILED, given_up.attempt)
     return replace(frame, reason=given_up.reason)
+
+
+def skipped_frame(sweep: Sweep, skipped: Skipped) -> Frame:
+    """The frame of a shot that a guided sweep did not take."""
+    shot = skipped.shot.exposure
+    frame = _frame(sweep, "manual", shot, Outcome.SKIPPED, skipped.attempt)
+    return replace(frame, reason=skipped.reason)
 
 
 def auto_frame(sweep: Sweep, picture: Picture, seen: Analysis, light: Light) -> Frame:

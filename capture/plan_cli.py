@@ -11,6 +11,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from capture.guidance import Guidance
+from capture.guiding import require_provable, start_guide
 from capture.progress import duration
 from capture.scene_cli import require_scene
 from capture.sweep import survey
@@ -47,6 +49,12 @@ def read_plan(path: Path | None) -> SweepPlan:
     show_default=True,
     help="Seconds that a shot takes beside its exposure.",
 )
+@click.option(
+    "--sweep",
+    type=click.Choice(["exhaustive", "guided"]),
+    default="exhaustive",
+    help="guided: what a guided sweep takes at most; how much less, the scene decides.",
+)
 @click.option("--list", "listed", is_flag=True, help="List every shot in order.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_obj
@@ -56,6 +64,7 @@ def plan(
     lighting: str | None,
     scene: str | None,
     overhead_s: float,
+    sweep: str,
     listed: bool,
     as_json: bool,
 ) -> None:
@@ -76,6 +85,7 @@ def plan(
       snaprig capture plan
       snaprig capture plan --plan coarse.toml --lighting dim
       snaprig -w lab capture plan --scene cups-3 --lighting bright --json
+      snaprig -w lab capture plan --scene cups-3 --lighting bright --sweep guided
       snaprig capture plan --list | less
     """  # noqa: D301
     if scene is not None and lighting is None:
@@ -87,7 +97,10 @@ def plan(
         with Workspace.open(root).catalog() as catalog:
             require_scene(catalog, scene)
             remaining = survey(catalog, scene, light.name, sweep_plan).remaining
-    document = describe(sweep_plan, light, remaining, overhead_s)
+            if sweep == "guided":
+                guide = start_guide(catalog, scene, light.name, sweep_plan, Guidance())
+                remaining = tuple(guide.left())
+    document = describe(sweep_plan, light, remaining, overhead_s, guided=sweep == "guided")
     if listed:
         document["list"] = [_shot(shot) for shot in sweep_plan]
     if as_json:
@@ -101,8 +114,16 @@ def describe(
     lighting: Lighting | None = None,
     remaining: tuple[Shot, ...] | None = None,
     overhead_s: float = 1.0,
+    *,
+    guided: bool = False,
 ) -> dict[str, Any]:
-    """A plan as a JSON document; times in seconds."""
+    """A plan as a JSON document; times in seconds.
+
+    Of a guided sweep all numbers are upper bounds: which shots have a witness is not known
+    before the scene was seen.
+    """
+    if guided:
+        require_provable(sweep_plan)
     cost = sweep_plan.estimate(overhead_s)
     document: dict[str, Any] = {
         "shots": cost.shots,
@@ -115,6 +136,8 @@ def describe(
         "f_number": list(sweep_plan.f_number),
         "acceptance": sweep_plan.acceptance,
         "order": sweep_plan.order,
+        "sweep": "guided" if guided else "exhaustive",
+        "upper_bound": guided,
     }
     if lighting is not None:
         reference = lighting.ev_reference
@@ -150,24 +173,31 @@ def _print(document: dict[str, Any], listed: SweepPlan | None) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="bold")
     table.add_column()
-    table.add_row("shots", str(document["shots"]))
+    most = "at most " if document["upper_bound"] else ""
+    table.add_row("shots", f"{most}{document['shots']}")
     table.add_row("shutter", " ".join(document["shutter"]))
     table.add_row("ISO", " ".join(map(str, document["iso"])))
     table.add_row("F-number", " ".join(f"{n:g}" for n in document["f_number"]))
     table.add_row("acceptance", document["acceptance"])
     table.add_row("order", document["order"])
-    table.add_row("open shutter", duration(document["open_shutter_s"]))
+    table.add_row("open shutter", f"{most}{duration(document['open_shutter_s'])}")
     table.add_row(
         "duration",
-        f"{duration(document['duration_s'])}, at {document['overhead_s']:g} s a shot beside it",
+        f"{most}{duration(document['duration_s'])}, "
+        f"at {document['overhead_s']:g} s a shot beside it",
     )
     if "by_ev_offset" in document:
         counts = "  ".join(f"{int(k):+d}: {n}" for k, n in document["by_ev_offset"].items())
         table.add_row(f"by EV offset ({document['lighting']})", counts)
     if "remaining" in document:
-        left = f"{document['remaining']} shots, {duration(document['remaining_s'])}"
+        left = f"{most}{document['remaining']} shots, {duration(document['remaining_s'])}"
         table.add_row("remaining", left)
     table.add_row("digest", document["digest"][:16])
     console.print(table)
+    if most:
+        click.echo(
+            "A guided sweep skips what a witness proves to be rejected. How much that is depends "
+            "on the scene and is known only while it runs; the audit comes on top."
+        )
     for shot in listed or ():
         click.echo(f"{shot.index:5d}  {shot.exposure}  EV {shot.exposure.ev:.2f}")

@@ -26,11 +26,15 @@ _SHORT = {
 
 
 @contextmanager
-def shown(title: str, clock: Callable[[], float] = time.monotonic) -> Iterator[Watch]:
-    """Within: the yielded watcher shows its snapshots."""
+def shown(
+    title: str,
+    clock: Callable[[], float] = time.monotonic,
+    more: Callable[[Snapshot], str] = lambda _snapshot: "",
+) -> Iterator[Watch]:
+    """Within: the yielded watcher shows its snapshots, with `more` behind the time left."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield Lines(title, lambda text: click.echo(text, err=True), clock)
+        yield Lines(title, lambda text: click.echo(text, err=True), clock, more)
         return
     columns = (
         BarColumn(bar_width=20),
@@ -51,7 +55,7 @@ def shown(title: str, clock: Callable[[], float] = time.monotonic) -> Iterator[W
                 completed=snapshot.finished,
                 what=what if snapshot.state is RunState.RUNNING else f"{title}: {snapshot.state}",
                 outcomes=outcomes(snapshot),
-                pace=pace(snapshot),
+                pace=_joined(pace(snapshot), more(snapshot)),
             )
 
         yield show
@@ -60,10 +64,17 @@ def shown(title: str, clock: Callable[[], float] = time.monotonic) -> Iterator[W
 class Lines:
     """Plain lines: every message, and where the run stands now and then."""
 
-    def __init__(self, title: str, say: Callable[[str], None], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        title: str,
+        say: Callable[[str], None],
+        clock: Callable[[], float],
+        more: Callable[[Snapshot], str] = lambda _snapshot: "",
+    ) -> None:
         self._title = title
         self._say = say
         self._clock = clock
+        self._more = more
         self._last: tuple[RunState | None, float] = (None, 0.0)
 
     def __call__(self, snapshot: Snapshot) -> None:
@@ -76,15 +87,12 @@ class Lines:
             return
         self._last = (snapshot.state, now_s)
         self._say(
-            ", ".join(
-                part
-                for part in (
-                    f"{self._title}: {snapshot.state}",
-                    f"{snapshot.finished} of {snapshot.planned} shots",
-                    outcomes(snapshot),
-                    pace(snapshot),
-                )
-                if part
+            _joined(
+                f"{self._title}: {snapshot.state}",
+                f"{snapshot.finished} of {snapshot.planned} shots",
+                outcomes(snapshot),
+                pace(snapshot),
+                self._more(snapshot),
             )
         )
 
@@ -101,6 +109,10 @@ def pace(snapshot: Snapshot) -> str:
     if snapshot.shots_per_min is not None and snapshot.left_s is not None:
         parts.append(f"{snapshot.shots_per_min:.1f} shots/min, {duration(snapshot.left_s)} left")
     return ", ".join(parts)
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
 
 
 def duration(seconds: float) -> str:

@@ -1,30 +1,42 @@
-"""What must hold before the first shot. The full preflight will stand on top of this."""
+"""What a run needs to know before its first shot: by the preflight, or by its least part alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from capture.verification import snap
 from rig.bench import Bench
-from rig.errors import Abort, AskOperator, RigError
+from rig.errors import Abort, AskOperator
+from rig.preflight_task import not_offered
 from rig.protocols import Camera, OfferedSettings
-from schemas.exposure import parse_f_number, parse_shutter_s, spell_shutter
-from schemas.plan import Lighting, Shot
+from schemas.plan import Shot
 
 MANUAL = "Manual"
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """What the body offers, and what a person should know before going home."""
+    """What the body offers, and what a run's record says of the checks before it.
+
+    Attributes
+    ----------
+    offered : OfferedSettings
+    warnings : tuple of str
+        What a person should know before going home.
+    events : tuple of (kind, detail)
+        For the run's record.
+    forced : bool
+        Whether a failed check was overruled.
+    """
 
     offered: OfferedSettings
     warnings: tuple[str, ...] = ()
+    events: tuple[tuple[str, str], ...] = ()
+    forced: bool = False
 
 
-def check_readiness(bench: Bench, shots: Iterable[Shot], lighting: Lighting) -> Readiness:
-    """Check an open bench against what is to be shot.
+def check_readiness(bench: Bench, shots: Iterable[Shot]) -> Readiness:
+    """Check an open bench against what is to be shot: mode dial and offered settings, no more.
 
     Raises
     ------
@@ -35,13 +47,13 @@ def check_readiness(bench: Bench, shots: Iterable[Shot], lighting: Lighting) -> 
     """
     require_manual(bench.camera)
     offered = bench.camera.offered()
-    missing = not_offered(shots, offered)
+    missing = not_offered((shot.exposure for shot in shots), offered)
     if missing:
         raise Abort(
             f"this body does not offer {', '.join(missing)}",
             "take it out of the plan (`snaprig capture plan --help`), or check lens and zoom",
         )
-    return Readiness(offered, tuple(_light_warnings(bench, lighting)))
+    return Readiness(offered)
 
 
 def require_manual(camera: Camera) -> None:
@@ -51,32 +63,4 @@ def require_manual(camera: Camera) -> None:
         raise AskOperator(
             f"the camera's mode dial is on {mode or 'an unknown mode'}",
             "turn the mode dial to M, then run the command again",
-        )
-
-
-def not_offered(shots: Iterable[Shot], offered: OfferedSettings) -> list[str]:
-    """The settings of `shots` that the body lacks, each once, in words."""
-    missing: dict[str, None] = {}
-    for exposure in (shot.exposure for shot in shots):
-        if snap(exposure.shutter_s, offered.shutter, parse_shutter_s) is None:
-            missing[f"{spell_shutter(exposure.shutter_s)} s"] = None
-        if str(exposure.iso) not in offered.iso:
-            missing[f"ISO {exposure.iso}"] = None
-        if snap(exposure.f_number, offered.f_number, parse_f_number, 2.0) is None:
-            missing[f"f/{exposure.f_number:g}"] = None
-    return list(missing)
-
-
-def _light_warnings(bench: Bench, lighting: Lighting) -> Iterable[str]:
-    low, high = lighting.band_lux
-    try:
-        lux = bench.meter.read().lux
-    except RigError as error:
-        yield f"WARNING: the light meter gives no reading: {error}"
-        return
-    if not low <= lux <= high:
-        yield (
-            f"WARNING: {lux:.4g} lux, but lighting {lighting.name!r} is {lighting.lux:g} lux "
-            f"({low:.4g} to {high:.4g}): check the lamps; the frames are labeled with what the "
-            "meter reads"
         )

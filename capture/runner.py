@@ -1,65 +1,52 @@
 """The camera side of a run: set, fire, download, hand over; again where needed.
 
 All camera calls are made by the thread that calls `Runner.run`, which does no other work: a
-picture is checked and stored by `capture.storing` while the next one is exposed, and its verdict
-comes back a shot later. The download is finished before the next release, because a picture left
-in the camera's memory blocks or shifts the next one (libgphoto2#1124, gphoto2#308).
+picture is checked and stored by `capture.storing` while the next ones are exposed, and its verdict
+comes back once its light is proven, a second later. The download is finished before the next
+release, because a picture left in the camera's memory blocks or shifts the next one
+(libgphoto2#1124, gphoto2#308).
+
+Longer than the rest because it is the one place where the parts of a run meet: what is decided is
+decided in `capture.suspension`, `rescue`, `reference`, `guiding` and `storing`.
 """
 
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from capture.frames import Exposed, GivenUp
 from capture.light_log import LightLog
 from capture.pace import Pace
-from capture.readiness import require_manual
+from capture.prediction import DOUBTFUL
+from capture.recovery import deadline_s
+from capture.reference import Schedule
+from capture.rescue import Recovery, Rescue
 from capture.states import Machine, RunState, Snapshot, Watch
 from capture.stopping import StopRequest
-from capture.storing import Note, Stored, Storing
+from capture.storing import Note, Refused, Stored, Storing, Unproven
+from capture.suspension import PATIENCE_S, Suspension
+from capture.todo import Ending, Guiding, Todo
+from capture.truth import ZOOMED
 from rig.errors import AskOperator, Reconnect, Retry, RigError
 from rig.protocols import Camera, CameraInfo
+from schemas.acceptance import Extremes
 from schemas.plan import Shot
 from schemas.records import Outcome, RunStatus
 
 _log = logging.getLogger(__name__)
 
-#: A shot is waited for twice its exposure (noise reduction takes a dark frame as long) and this.
-_MARGIN_S = 15.0
-_MAX_RECONNECTS = 3
-_BACK_OFF_S = (0.5, 2.0, 5.0)
+#: Exposures of one shot that may be lost to the light: then the light is too unsteady for it.
+_MAX_UNPROVEN = 10
+_WITHOUT_REFERENCE = (
+    "put lens, shutter, lamps and scene right, as they were, then `snaprig capture resume`; "
+    "`--no-reference` goes on without comparing"
+)
 
-
-@dataclass
-class Todo:
-    """A shot that has no final row yet.
-
-    Attributes
-    ----------
-    shot : Shot
-    attempt : int
-        Exposures so far, earlier runs included.
-    failures : int
-        Failed ones of this run.
-    """
-
-    shot: Shot
-    attempt: int = 0
-    failures: int = 0
-
-
-@dataclass(frozen=True)
-class Ending:
-    """How a run ended. `error` is what ended it early, if an error did."""
-
-    status: RunStatus
-    reason: str
-    exposures: int
-    error: BaseException | None = None
+_ZOOM_BACK = (
+    "turn the zoom ring back to where it stood (and tape it), then `snaprig capture resume`"
+)
 
 
 class Runner:
@@ -74,7 +61,7 @@ class Runner:
     storing : Storing
         Started.
     light : LightLog
-        For the snapshots.
+        Started. No shot is taken while it has trouble.
     todo : iterable of Todo
         In the order to shoot.
     planned : int
@@ -88,6 +75,16 @@ class Runner:
         Gets a snapshot at each step; must return at once.
     machine : Machine
         In the state ``preparing``.
+    guiding : Guiding or None
+        Where a guided sweep has its shots from; `todo` is empty then.
+    patience_s : float
+        After so long a suspension the run ends, resumable.
+    references : Schedule or None
+        Of the reference frames; None takes none.
+    recovery : Recovery
+        What helps when the camera fails.
+    pace : Pace or None
+        What earlier sweeps have measured; grows with this one.
     """
 
     def __init__(
@@ -104,13 +101,17 @@ class Runner:
         stop: StopRequest,
         watch: Watch,
         machine: Machine,
-        clock: Callable[[], float] = time.monotonic,
+        guiding: Guiding | None = None,
+        patience_s: float = PATIENCE_S,
+        references: Schedule | None = None,
+        recovery: Recovery = Recovery(),  # noqa: B008 - frozen
+        pace: Pace | None = None,
     ) -> None:
         self._camera = camera
-        self._body = body
         self._storing = storing
         self._light = light
         self._todo = deque(todo)
+        self._guiding = guiding
         self._left_shutter_s = sum(item.shot.exposure.shutter_s for item in self._todo)
         self._in_hand: dict[int, Todo] = {}
         self._planned = planned
@@ -121,23 +122,48 @@ class Runner:
         self._stop = stop
         self._watch = watch
         self._machine = machine
-        self._clock = clock
-        self._pace = Pace()
-        self._reconnects = 0
+        self._suspension = Suspension(
+            light,
+            stop,
+            patience_s,
+            wait=self._wait,
+            note=lambda kind, detail: storing.hand_over(Note(kind, "", detail)),
+            say=self._say,
+        )
+        self._clock: Callable[[], float] = light.clock
+        self._pace = pace or Pace()
+        self._references = references
+        self._anchored = references is None
+        self._recovery = recovery
+        self._rescue = Rescue(
+            camera,
+            body,
+            recovery.power,
+            stop,
+            note=lambda *event: storing.hand_over(Note(*event)),
+            say=self._say,
+            reconnecting=self._let_go,
+            clock=self._clock,
+        )
+        self._doubtful: tuple[Todo, Refused] | None = None  # a refusal that nobody acted on yet
         self._begun_s = 0.0
         self._message = ""
 
     def run(self) -> Ending:
         """Shoot until every shot has its row, or something ends the run. Closes the storing."""
+        while self._light.starting and not self._stop.asked:
+            self._light.wait(0.2)
         self._machine.to(RunState.RUNNING)
         self._begun_s = self._clock()
         status, reason, cause = self._guarded(self._shoot_all)
         if status is not RunStatus.DONE:
             self._wind_down(reason)
+        self._await_quietly()
         self._storing.close()
         if status is RunStatus.DONE:  # the last rows are written by now, or were refused
             status, reason, cause = self._guarded(self._storing.check)
-        self._collect_quietly()
+        if status is RunStatus.DONE and self._guiding and (why := self._guiding.refutation()):
+            status, reason = RunStatus.FAILED, why
         if status is RunStatus.DONE and self._gave_up:
             status, reason = RunStatus.FAILED, self._failures()
         if status is RunStatus.DONE and sum(self._counts.values()) < self._planned:
@@ -160,50 +186,117 @@ class Runner:
             return RunStatus.FAILED, str(error), error
         except Exception as error:
             return RunStatus.FAILED, f"{type(error).__name__}: {error}", error
-        if self._stop.asked and (self._todo or self._in_hand):
+        if self._stop.asked and sum(self._counts.values()) < self._planned:
             return RunStatus.STOPPED, self._stop.reason, None
         return RunStatus.DONE, "", None
 
     def _shoot_all(self) -> None:
-        while (item := self._next()) is not None:
-            self._take(item)
+        while True:
+            try:
+                while (item := self._next()) is not None:
+                    self._take(item)
+                self._await_answers()
+                return self._skip_the_rest()
+            except AskOperator as error:
+                self._put_to_operator(error)
 
     def _next(self) -> Todo | None:
-        """The next shot; None when none is left or a stop was asked for.
+        """The next shot, with the light right and room for its picture; None when none is left.
 
         With nothing left to shoot, the verdicts on what is in hand are waited for: a refused
-        picture brings its shot back.
+        picture brings its shot back. None also when a stop was asked for.
         """
         self._collect()
-        while not self._todo and self._in_hand and not self._stop.asked:
-            self._collect(wait_s=0.2)
-        if self._stop.asked or not self._todo:
+        while not self._stop.asked and (self._more() or self._in_hand):
+            if self._doubtful is not None:
+                self._treat(*self._doubtful)
+            elif not self._todo or self._storing.full or (self._in_hand and self._wary):
+                self._wait()
+            elif self._light.trouble:
+                self._suspend()
+            else:
+                return self._reference_due() or self._todo.popleft()
+        return None
+
+    @property
+    def _wary(self) -> bool:
+        """Whether each picture's verdict is waited for: before the first reference, in doubt."""
+        return not self._anchored or self._rescue.in_doubt
+
+    def _reference_due(self) -> Todo | None:
+        if self._references is None:
             return None
-        return self._todo.popleft()
+        if self._todo[0].doubtful:
+            self._todo[0].doubtful = False
+            number: int | None = self._references.extra()
+        else:
+            number = self._references.next()
+        if number is None:
+            return None
+        # Its index is none of the plan's.
+        return Todo(Shot(-1 - number, self._references.exposure), reference=number)
+
+    def _more(self) -> bool:
+        """Whether there is a shot to take now; a guided sweep decides late which one."""
+        if not self._todo and self._guiding and (item := self._guiding.draw()) is not None:
+            self._todo.append(item)
+        return bool(self._todo)
+
+    def _skip_the_rest(self) -> None:
+        """Give what a guided sweep need not shoot its row."""
+        for skipped in self._guiding.skipped() if self._guiding and not self._stop.asked else ():
+            self._storing.hand_over(skipped)
+            self._counts[Outcome.SKIPPED] += 1
+
+    def _wait(self) -> None:
+        """Let the light be read, and see what that decides."""
+        self._light.wait(0.2)
+        self._collect(wait_s=0.02 if self._in_hand else 0.0)
+
+    def _await_answers(self) -> None:
+        # Not for ever: a second after its window a picture is proven or refused.
+        while self._in_hand:
+            self._wait()
+
+    def _await_quietly(self) -> None:
+        """Have what is in hand stored while winding down; what is refused is left for a resume."""
+        try:
+            while self._in_hand:
+                self._light.wait(0.2)
+                self._collect_stored(wait_s=0.02)
+        except Exception:  # the run has its reason already
+            _log.debug("while winding down", exc_info=True)
+
+    def _suspend(self) -> None:
+        """Shoot nothing until the light has settled; AskOperator if it takes too long."""
+        self._machine.to(RunState.SUSPENDED)
+        if self._suspension.hold():
+            self._machine.to(RunState.RUNNING)
+            self._say("the light has settled: going on")
 
     def _take(self, item: Todo) -> None:
         exposure = item.shot.exposure
         self._say(shot=item)
         begun_s = self._clock()
         item.attempt += 1
-        self._exposures += 1
+        self._exposures += item.reference is None
         try:
             self._camera.apply(exposure)
-            picture = self._camera.shoot(2 * exposure.shutter_s + _MARGIN_S)
-        except Retry as error:
-            self._refuse(item, "retry", str(error))
-            self._stop.wait(_BACK_OFF_S[min(item.failures, len(_BACK_OFF_S)) - 1])
-        except Reconnect as error:
+            picture = self._camera.shoot(deadline_s(exposure.shutter_s, self._recovery.margin_s))
+        except (Retry, Reconnect) as error:
             self._todo.appendleft(item)
-            self._reconnect(item, error)
+            self._rescue.camera_failed(error, exposure, item.setting)
+            self._go_on()
         except BaseException:
             self._todo.appendleft(item)
             raise
         else:
-            self._reconnects = 0
+            self._rescue.picture_taken()
             self._in_hand[item.shot.index] = item
-            self._storing.hand_over(Exposed(item.shot, item.attempt, picture))
+            self._storing.hand_over(Exposed(item.shot, item.attempt, picture, item.reference))
             self._pace.add(exposure.shutter_s, self._clock() - begun_s)
+            if self._references is not None and item.reference is None:
+                self._references.count()
 
     def _collect(self, wait_s: float = 0.0) -> None:
         """Read the verdicts that have come; wait for the first one, if told to."""
@@ -211,69 +304,119 @@ class Runner:
             wait_s = 0.0
             item = self._in_hand.pop(answer.shot.index)
             if isinstance(answer, Stored):
-                self._finished(item, answer.outcome)
+                self._finished(item, answer.outcome, answer.luma)
+            elif isinstance(answer, Unproven):
+                self._shoot_again(item, answer.detail)
+            elif answer.kind == DOUBTFUL:
+                self._postpone(item, answer.detail)
+            elif answer.kind == ZOOMED:
+                self._have_zoom_turned_back(item, answer)
             else:
-                self._camera.forget()
-                self._refuse(item, answer.kind, answer.detail)
+                self._doubtful = item, answer
+                self._refuse(item, answer)
 
-    def _collect_quietly(self) -> None:
-        """Count what was stored while winding down; what was refused is left for a resume."""
-        try:
-            while (answer := self._storing.answer()) is not None:
-                item = self._in_hand.pop(answer.shot.index)
-                if isinstance(answer, Stored):
-                    self._finished(item, answer.outcome)
-        except Exception:  # the run has its reason already
-            _log.debug("while winding down", exc_info=True)
+    def _collect_stored(self, wait_s: float = 0.0) -> None:
+        """Count what was stored; what was refused is left for a resume."""
+        while (answer := self._storing.answer(wait_s)) is not None:
+            wait_s = 0.0
+            item = self._in_hand.pop(answer.shot.index)
+            if isinstance(answer, Stored):
+                self._finished(item, answer.outcome, answer.luma)
 
-    def _refuse(self, item: Todo, kind: str, detail: str) -> None:
-        """A failed attempt: noted, and shot again next, or given up."""
-        item.failures += 1
-        self._storing.hand_over(Note(kind, item.shot.exposure.stem, detail))
+    def _shoot_again(self, item: Todo, detail: str) -> None:
+        """The light was wrong or not measured: no fault of the shot."""
+        item.unproven += 1
+        self._todo.appendleft(item)
+        self._storing.hand_over(Note("light_refused", item.setting, detail))
+        self._say(f"{item.shot.exposure}: {detail}; it will be shot again")
+        if item.unproven >= _MAX_UNPROVEN:
+            item.unproven = 0
+            raise AskOperator(
+                f"{item.shot.exposure} was shot {_MAX_UNPROVEN} times and the light never held "
+                f"still: {detail}",
+                "find out what disturbs the lamps or the meter, then `snaprig capture resume`",
+            )
+
+    def _postpone(self, item: Todo, detail: str) -> None:
+        """It cannot be judged yet: shot again last, when more is known. No failure of the shot."""
+        item.doubtful = True
+        self._todo.append(item)
+        self._storing.hand_over(Note(DOUBTFUL, item.setting, detail))
+        self._say(f"{item.shot.exposure}: {detail}")
+
+    def _have_zoom_turned_back(self, item: Todo, refused: Refused) -> None:
+        """No number of attempts helps; those in hand from before the answer cost no question."""
+        self._todo.appendleft(item)
+        self._storing.hand_over(Note(ZOOMED, item.setting, refused.detail))
+        if refused.commanded_s >= self._rescue.acted_s:
+            raise AskOperator(refused.detail, _ZOOM_BACK)
+
+    def _refuse(self, item: Todo, refused: Refused) -> None:
+        """A failed attempt: noted, and shot again next, or given up.
+
+        A picture from before the last step of the ladder says nothing about what that helped: it
+        is no attempt of its own.
+        """
+        kind, detail = refused.kind, refused.detail
+        item.failures += refused.commanded_s >= self._rescue.acted_s
+        self._storing.hand_over(Note(kind, item.setting, detail))
         self._say(f"{item.shot.exposure}: {detail} (attempt {item.failures} of {self._attempts})")
         if item.failures < self._attempts:
             self._todo.appendleft(item)
             return
+        if item.reference is not None:
+            item.failures = 0
+            self._todo.appendleft(item)
+            raise AskOperator(detail, _WITHOUT_REFERENCE)
         reason = f"{kind.replace('_', ' ')}, {item.failures} attempts: {detail}"
         self._storing.hand_over(GivenUp(item.shot, item.attempt, reason))
         self._gave_up.append(item)
         self._finished(item, Outcome.FAILED)
 
-    def _reconnect(self, item: Todo, error: RigError) -> None:
-        """Close and open the camera, with back-off; the count of tries restarts at a picture."""
-        self._machine.to(RunState.RECONNECTING)
+    def _treat(self, item: Todo, refused: Refused) -> None:
+        """A picture was refused: doubt the settings, and more if it happens again and again."""
+        self._doubtful = None
+        self._rescue.picture_refused(
+            refused.kind, refused.detail, item.shot.exposure, item.setting, refused.commanded_s
+        )
+        self._go_on()
+
+    def _let_go(self) -> None:
+        if self._machine.state is not RunState.RECONNECTING:
+            self._machine.to(RunState.RECONNECTING)
+
+    def _go_on(self) -> None:
+        if self._machine.state is RunState.RECONNECTING:
+            self._machine.to(RunState.RUNNING)
+
+    def _put_to_operator(self, error: AskOperator) -> None:
+        """Wait for a person at the terminal; raise `error` where nobody is there, or says no."""
         while True:
-            self._reconnects += 1
-            self._storing.hand_over(Note("reconnect", item.shot.exposure.stem, str(error)))
-            self._say(f"reconnecting to the camera ({self._reconnects}): {error}")
-            if self._reconnects > _MAX_RECONNECTS:
-                raise AskOperator(
-                    f"the camera was lost {self._reconnects} times in a row: {error}",
-                    "switch the camera off and on, check its cable, then `snaprig capture resume`",
-                ) from error
-            if self._stop.wait(_BACK_OFF_S[self._reconnects - 1]):
-                break
-            self._camera.close()
+            self._storing.check()  # nobody can repair that under a running program
+            if self._recovery.ask is None or self._stop.asked:
+                raise error
+            self._machine.to(RunState.ASKING)
+            self._storing.hand_over(Note("asked", "", str(error)))
+            self._say(f"waiting for you: {error}")
+            if not self._recovery.ask(error):
+                raise error
             try:
-                self._check_body(self._camera.open())
-            except (Retry, Reconnect) as again:
-                error = again
-                continue
-            break
-        self._machine.to(RunState.RUNNING)
+                self._rescue.start_anew()
+            except (AskOperator, Retry, Reconnect) as again:
+                error = AskOperator(str(again), again.action)
+            else:
+                return self._go_on()
 
-    def _check_body(self, found: CameraInfo) -> None:
-        if found.serial != self._body.serial:
-            raise AskOperator(
-                f"another camera answered: {found.model} {found.serial} instead of "
-                f"{self._body.serial}",
-                "connect the camera that the run began with, then `snaprig capture resume`",
-            )
-        require_manual(self._camera)
-
-    def _finished(self, item: Todo, outcome: Outcome) -> None:
+    def _finished(self, item: Todo, outcome: Outcome, luma: Extremes | None = None) -> None:
+        if outcome is not Outcome.FAILED:
+            self._rescue.picture_believed()
+        if item.reference is not None:
+            self._anchored = True
+            return
         self._counts[outcome] += 1
         self._left_shutter_s -= item.shot.exposure.shutter_s
+        if self._guiding:
+            self._guiding.learn(item.shot, outcome, luma)
         self._say()
 
     def _failures(self) -> str:
@@ -286,8 +429,11 @@ class Runner:
         self._say(reason)
 
     def _say(self, message: str = "", shot: Todo | None = None) -> None:
-        minutes = (self._clock() - self._begun_s) / 60
-        left = self._planned - sum(self._counts.values())
+        now_s = self._clock()
+        minutes = (now_s - self._begun_s - self._suspension.total_s) / 60
+        left, shutter_s = self._planned - sum(self._counts.values()), self._left_shutter_s
+        if self._guiding:
+            left, shutter_s = self._guiding.left()
         self._watch(
             Snapshot(
                 state=self._machine.state,
@@ -296,7 +442,7 @@ class Runner:
                 shot=shot.shot.exposure if shot else None,
                 lux=self._light.latest_lux,
                 shots_per_min=self._exposures / minutes if minutes > 0 else None,
-                left_s=self._pace.left_s(self._left_shutter_s, left),
+                left_s=self._pace.left_s(shutter_s, left),
                 message=message,
             )
         )

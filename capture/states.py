@@ -15,20 +15,29 @@ class RunState(StrEnum):
 
     ::
 
+                    suspended ──────┐                   the light is wrong: the camera is idle
+                      ^ │           │
+                      │ v           │
         preparing ──> running ──────────────> done
-                      │ ^  │
+                      │ ^  │        v
                       │ │  └──> stopping ──> stopped    the operator, Ctrl-C, a limit
                       v │           │ ^
                 reconnecting        v │
                       │          failed │               shots or the program failed
                       └─────────────────┘
 
-    A refusal while preparing raises before there is a run: no state follows. ``stopping`` waits
-    for the frames in hand to be stored. The last three are final.
+    Where a person sits at the terminal, ``running``, ``suspended`` and ``reconnecting`` may go to
+    ``asking``, and that to ``reconnecting`` or ``stopping``.
+
+    A refusal while preparing raises before there is a run: no state follows. ``suspended`` ends
+    by itself when the light has settled. ``stopping`` waits for the frames in hand to be stored.
+    The last three are final.
     """
 
     PREPARING = "preparing"
     RUNNING = "running"
+    SUSPENDED = "suspended"
+    ASKING = "asking"
     RECONNECTING = "reconnecting"
     STOPPING = "stopping"
     DONE = "done"
@@ -38,8 +47,18 @@ class RunState(StrEnum):
 
 ARROWS: Mapping[RunState, frozenset[RunState]] = {
     RunState.PREPARING: frozenset({RunState.RUNNING}),
-    RunState.RUNNING: frozenset({RunState.RECONNECTING, RunState.STOPPING, RunState.DONE}),
-    RunState.RECONNECTING: frozenset({RunState.RUNNING, RunState.STOPPING}),
+    RunState.RUNNING: frozenset(
+        {
+            RunState.SUSPENDED,
+            RunState.RECONNECTING,
+            RunState.ASKING,
+            RunState.STOPPING,
+            RunState.DONE,
+        }
+    ),
+    RunState.SUSPENDED: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.ASKING}),
+    RunState.RECONNECTING: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.ASKING}),
+    RunState.ASKING: frozenset({RunState.RECONNECTING, RunState.STOPPING}),
     RunState.STOPPING: frozenset({RunState.STOPPED, RunState.FAILED}),
     RunState.DONE: frozenset(),
     RunState.STOPPED: frozenset(),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from capture.guidance import Guidance
+from capture.guiding import recall_guidance
 from capture.sweep import survey
 from schemas.capture_store import Run, list_runs
 from schemas.catalog import Catalog
@@ -12,18 +14,23 @@ from schemas.plan import SweepPlan
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A sweep with shots left. `run` is its last one; without a status it was interrupted."""
+    """A sweep with shots left. `run` is its last one; without a status it was interrupted.
+
+    `guidance` is that of the last run; of a guided sweep `remaining` is an upper bound.
+    """
 
     run: Run
     plan: SweepPlan
     remaining: int
+    guidance: Guidance | None = None
 
     def __str__(self) -> str:
         ended = self.run.status or "interrupted"
         why = f" ({self.run.reason})" if self.run.reason else ""
+        mode = ", guided" if self.guidance else ""
         return (
-            f"{self.run.scene} under {self.run.lighting}: {self.remaining} of {len(self.plan)} "
-            f"shots left, run {self.run.id} {ended}{why}"
+            f"{self.run.scene} under {self.run.lighting}{mode}: {self.remaining} of "
+            f"{len(self.plan)} shots left, run {self.run.id} {ended}{why}"
         )
 
 
@@ -39,7 +46,8 @@ def find_unfinished(
     for run in sorted(last.values(), key=lambda run: run.id, reverse=True):
         if run.plan is None:
             continue
-        remaining = len(survey(catalog, run.scene, run.lighting, run.plan).remaining)
-        if remaining:
-            found.append(Unfinished(run, run.plan, remaining))
+        guidance = recall_guidance(catalog, run.id)
+        now = survey(catalog, run.scene, run.lighting, run.plan, guidance)
+        if now.remaining:
+            found.append(Unfinished(run, run.plan, len(now.remaining), guidance))
     return found

@@ -62,6 +62,7 @@ def encode_jpeg(
     lens: str,
     manual: bool,
     flash_fired: bool = False,
+    focal_mm: int = 35,
     size: tuple[int, int] | None = None,
 ) -> bytes:
     """The file that the camera hands over.
@@ -80,6 +81,8 @@ def encode_jpeg(
         Body serial number; lens name such as ``EF-S18-55mm f/3.5-5.6 III``.
     manual
         Mode dial on M, else an automatic mode.
+    focal_mm
+        Where the zoom stands.
     size
         Width and height in pixels, if other than those of `pixels`.
     """
@@ -90,7 +93,7 @@ def encode_jpeg(
         "0th": _image_tags(taken_at),
         "Exif": {
             **_exposure_tags(shutter_s, f_number, iso, manual=manual, flash_fired=flash_fired),
-            **_body_tags(taken_at, serial, lens, image.size),
+            **_body_tags(taken_at, serial, lens, focal_mm, image.size),
             piexif.ExifIFD.MakerNote: _maker_note(image_number),
         },
         "GPS": {piexif.GPSIFD.GPSVersionID: (2, 3, 0, 0)},
@@ -165,7 +168,9 @@ def _exposure_tags(
     }
 
 
-def _body_tags(taken_at: datetime, serial: str, lens: str, size: tuple[int, int]) -> dict[int, Any]:
+def _body_tags(
+    taken_at: datetime, serial: str, lens: str, focal_mm: int, size: tuple[int, int]
+) -> dict[int, Any]:
     tag = piexif.ExifIFD
     hundredths = f"{taken_at.microsecond // 10_000:02d}".encode()
     zoom = re.search(r"(\d+)(?:-(\d+))?mm", lens)
@@ -178,7 +183,7 @@ def _body_tags(taken_at: datetime, serial: str, lens: str, size: tuple[int, int]
         tag.SubSecTimeOriginal: hundredths,
         tag.SubSecTimeDigitized: hundredths,
         tag.ComponentsConfiguration: b"\x01\x02\x03\x00",
-        tag.FocalLength: (35, 1),
+        tag.FocalLength: (focal_mm, 1),
         tag.FlashpixVersion: b"0100",
         tag.ColorSpace: 1,
         tag.PixelXDimension: size[0],

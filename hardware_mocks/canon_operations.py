@@ -250,8 +250,10 @@ def _request_property(body: CanonBody, command: Command) -> Reply:
 
 
 def _release_on(body: CanonBody, command: Command) -> Reply:
-    buttons = command.parameter(0)
-    return _refused(body.press_button(half=bool(buttons & 1), full=bool(buttons & 2)))
+    buttons, without_focus = command.parameter(0), command.parameter(1)
+    return _refused(
+        body.press_button(half=bool(buttons & 1), full=bool(buttons & 2), focus=not without_focus)
+    )
 
 
 def _release_off(body: CanonBody, command: Command) -> Reply:

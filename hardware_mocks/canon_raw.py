@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import struct
 
+from hardware_mocks.canon_properties import ImageFormat
+
 _TYPE_SHORT, _TYPE_LONG = 3, 4
 _DATA_AT = 128
+
+
+def files_of(image_format: ImageFormat, jpeg: bytes) -> list[bytes]:
+    """What the body writes for one exposure, in order: JPEGs, and CR2s around them."""
+    size_px = image_format.size_px
+    return [jpeg if kind == 1 else cr2(jpeg, size_px) for kind, _, _ in image_format.files]
 
 
 def cr2(jpeg: bytes, size_px: tuple[int, int]) -> bytes:

@@ -6,6 +6,7 @@ Pure of threads and wire: it returns the properties that changed, and the body a
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 
 from hardware_mocks import canon_properties as tables
 from hardware_mocks.autoexposure import Choices, Wishes, choose
@@ -127,6 +128,33 @@ class Settings:
             self.values[Prop.FORMAT] = self.values[Prop.FORMAT_SD] = raw
             return [Prop.FORMAT, Prop.FORMAT_SD]
         return [prop]
+
+    def set_by_hand(self, name: str, value: int | dict[str, int]) -> list[Prop]:
+        """Change what the host may not or has not; ValueError for what this body has not."""
+        try:
+            prop = Prop[name.upper()]
+        except KeyError as error:
+            known = ", ".join(p.name.lower() for p in Prop)
+            raise ValueError(f"no property {name!r}: one of {known}") from error
+        if prop in (Prop.MODE, Prop.MODE_DIAL):
+            raise ValueError("the mode dial has a request of its own")
+        if prop == Prop.CUSTOM_FUNCTIONS and isinstance(value, dict):
+            functions = {int(key, 16): number for key, number in value.items()}
+            return self.put(prop, tables.with_custom_functions(self.values[prop], functions))
+        if isinstance(value, dict | bool) or not isinstance(value, int):
+            raise ValueError(f"{name} takes a whole number, not {value!r}")
+        if prop in (Prop.FORMAT, Prop.FORMAT_SD):
+            if not 0 <= value < len(FORMATS):
+                raise ValueError(f"{name} is a place in a menu of {len(FORMATS)}")
+            return self.put(prop, FORMATS[value].encode())
+        if prop in tables.TEXTS or len(self.values[prop]) != 4:
+            raise ValueError(f"{name} is a text and cannot be set")
+        return self.put(prop, u32(value))
+
+    def clear(self, values: Mapping[Prop, bytes]) -> list[Prop]:
+        """Set many at once, as "Clear all camera settings" does; returns what changed."""
+        changed = [p for prop, value in values.items() for p in self.put(prop, value)]
+        return [*changed, *self._fit_to_choices()]
 
     def turn_dial(self, mode: Mode) -> list[Prop]:
         """Turn the mode dial; returns the properties whose value or choices changed."""

@@ -47,6 +47,7 @@ class Shot:
     mode: Mode
     image_format: ImageFormat
     is_bulb: bool
+    focal_mm: int
     released: threading.Event = field(default_factory=threading.Event)
 
 
@@ -101,7 +102,7 @@ class Shutter:
         self._clock.exposed(exposure.shutter_s)
         light = self._light.span(started_s, ended_s)
         scene = self._film.scene
-        lux = 0.0 if opens.blocked else light.mean_lux
+        lux = 0.0 if opens.blocked else light.mean_lux + opens.flash_lux
         developed = self._film.expose(exposure, lux, shot.nth)
         inscription = Inscription(
             taken_at,
@@ -110,6 +111,8 @@ class Shutter:
             KIT_LENS.name,
             shot.mode == Mode.M,
             shot.image_format.size_px,
+            shot.focal_mm,
+            flash_fired=opens.flash_lux > 0,
         )
         jpeg = self._film.write(developed, exposure, inscription)
         facts = {
@@ -125,6 +128,7 @@ class Shutter:
             "lux": light.mean_lux,
             "lux_min": light.min_lux,
             "lux_max": light.max_lux,
+            "flash_fired": opens.flash_lux > 0,
             "scene": scene.name,
             "scene_digest": scene.digest,
             "started_monotonic_s": started_s,

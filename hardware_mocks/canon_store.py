@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -61,6 +63,12 @@ class StoredFile:
         )
 
     @property
+    def offer(self) -> dict[str, str | int]:
+        """Name, size and digest, JSON-ready."""
+        digest = hashlib.sha256(self.data).hexdigest()
+        return {"name": self.info.name, "bytes": len(self.data), "sha256": digest}
+
+    @property
     def taken_s(self) -> int:
         """Capture time as seconds since 1970."""
         return int(self.taken_at.timestamp())
@@ -107,6 +115,18 @@ class PictureStore:
         """Delete a file; False where there is none."""
         with self._lock:
             return self._files.pop(handle, None) is not None
+
+    def forget_memory(self) -> None:
+        """Lose what waits in memory, as a body without power does."""
+        self._keep(lambda file: file.on_card)
+
+    def forget_card(self) -> None:
+        """Lose what is on the card: another one is in."""
+        self._keep(lambda file: not file.on_card)
+
+    def _keep(self, wanted: Callable[[StoredFile], bool]) -> None:
+        with self._lock:
+            self._files = {handle: f for handle, f in self._files.items() if wanted(f)}
 
     def on_card(self) -> list[StoredFile]:
         """Files on the card, oldest first."""

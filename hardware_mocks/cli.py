@@ -140,6 +140,7 @@ def _list_faults(as_json: bool) -> None:
             "name": fault.name,
             "description": fault.description,
             "report": fault.report,
+            "part": fault.part,
             "moment": fault.occasion.__name__,
             "keys": {
                 key: "required" if isinstance(value, type) else value

@@ -15,15 +15,22 @@ Reading
             ``destination``, ``image_number``, ``sha256`` and ``bytes`` of the file made,
             ``faults`` that struck it, and ``offered``: name, sha256 and size of each file that
             the host can fetch (the file made, unless a fault changed that).
-        setting, dial, zoom, lux, scene, meter, fault, connect, disconnect, error
+        setting, dial, zoom, hand, power, card, lux, scene, meter, fault, connect, disconnect,
+        error
             What was changed, struck or lost.
 
 Writing (``Content-Type: application/json``; the answer is the new state)
     POST /lux     ``{"lux": 10, "over_s": 0}``
     POST /scene   ``{"photo": "/path.jpg", "scene_lux": null}``
     POST /dial    ``{"mode": "M"}`` (M, P, AV, TV or Auto)
+    POST /body    ``{"white_balance": 0, "custom_functions": {"0x201": 1}}``: properties by the
+                  names of `canon_properties.Prop` and Canon's codes, as if set by its menu
+    POST /zoom    ``{"focal_mm": 55}``
+    POST /power   ``{"on": false}``: the camera's; ``{"on": true}`` puts a charged battery in
+    POST /card    ``{}`` puts an empty card in; ``{"free_shots": 3}`` one with so much room
     POST /meter   ``{"plugged": false}``
-    POST /faults  ``[{"name": "lux_step", "at": 5, "lux": 300}]``
+    POST /faults  ``[{"name": "lux_step_mid_exposure", "at": 5, "lux": 300}]``
+    POST /reset   ``{}``: the room as at the start, no fault to come; log and counters go on
 
 Errors are ``{"error": "..."}`` with 400 (not understood), 403 (Host is not loopback), 404 or 415.
 A page in a browser cannot drive it: a foreign Host is refused, and a write needs a content type
@@ -48,6 +55,10 @@ _log = logging.getLogger(__name__)
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _LONGEST_BODY = 1 << 20
+_WRITABLE = (
+    *("/lux", "/scene", "/dial", "/body", "/zoom", "/power", "/card", "/meter", "/faults"),
+    "/reset",
+)
 
 
 class Bench(Protocol):
@@ -72,6 +83,26 @@ class Bench(Protocol):
 
     def turn_dial(self, mode: str) -> None:
         """Turn the mode dial."""
+        ...
+
+    def set_body(self, properties: dict[str, Any]) -> None:
+        """Change properties at the body."""
+        ...
+
+    def zoom(self, focal_mm: int) -> None:
+        """Turn the zoom ring."""
+        ...
+
+    def switch_camera(self, *, on: bool) -> None:
+        """Give the camera power, or take it."""
+        ...
+
+    def use_card(self, free_shots: int | None) -> None:
+        """Put another card in."""
+        ...
+
+    def reset(self) -> None:
+        """Have everything as at the start."""
         ...
 
     def plug_meter(self, plugged: bool) -> None:
@@ -178,12 +209,23 @@ class _Handler(BaseHTTPRequestHandler):
                 bench.set_scene(Path(document["photo"]), lux)
             case "/dial":
                 bench.turn_dial(str(document["mode"]))
+            case "/body":
+                bench.set_body(document)
+            case "/zoom":
+                bench.zoom(int(document["focal_mm"]))
+            case "/power":
+                bench.switch_camera(on=bool(document["on"]))
+            case "/card":
+                free_shots = document.get("free_shots")
+                bench.use_card(None if free_shots is None else int(free_shots))
+            case "/reset":
+                bench.reset()
             case "/meter":
                 bench.plug_meter(bool(document["plugged"]))
             case "/faults":
                 bench.add_faults(document)
             case _:
-                raise _RefusedError(404, "POST /lux, /scene, /dial, /meter or /faults")
+                raise _RefusedError(404, f"POST {', '.join(_WRITABLE)}")
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: ANN401 - http.server's own
         _log.debug(format, *args)

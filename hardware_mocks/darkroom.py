@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from hardware_mocks.body_clock import BodyClock
-from hardware_mocks.canon_body import MODEL, CanonBody
+from hardware_mocks.canon_body import MODEL, START_FOCAL_MM, CanonBody
 from hardware_mocks.canon_operations import CanonResponder
-from hardware_mocks.canon_properties import Mode
+from hardware_mocks.canon_properties import Mode, rig_settings
 from hardware_mocks.control import ControlServer
 from hardware_mocks.faults import FaultScript, Scripted
 from hardware_mocks.film import Film
@@ -63,6 +65,8 @@ class Darkroom:
 
     def __init__(self, options: DarkroomOptions) -> None:
         self._options = options
+        self._timers: list[threading.Timer] = []
+        self._clock = BodyClock(options.clock)
         self.journal = Journal()
         self.light = Light(options.lux)
         self._film = Film(load_scene(options.scene, scene_lux=options.scene_lux), options.seed)
@@ -70,7 +74,7 @@ class Darkroom:
         self.body = CanonBody(
             film=self._film,
             light=self.light,
-            clock=BodyClock(options.clock),
+            clock=self._clock,
             journal=self.journal,
             timescale=options.timescale,
         )
@@ -89,6 +93,8 @@ class Darkroom:
 
     def close(self) -> None:
         """Close every port."""
+        for timer in self._timers:
+            timer.cancel()
         self.control.close()
         self.camera.close()
         self.hub.close()
@@ -144,7 +150,55 @@ class Darkroom:
 
     def turn_dial(self, mode: str) -> None:
         """Turn the mode dial; ValueError for a mode that it has not."""
-        self.body.turn_dial(Mode.parse(mode))
+        self.body.hands.turn_dial(Mode.parse(mode))
+
+    def set_body(self, properties: dict[str, Any]) -> None:
+        """Change properties at the body by hand; ValueError for what it has not."""
+        for name, value in properties.items():
+            self.body.hands.set(name, value)
+
+    def switch_camera(self, *, on: bool) -> None:
+        """Give the camera power, as with a charged battery, or take it.
+
+        Without power nobody listens at its port, and what is in its memory is gone.
+        """
+        if on:
+            self.camera.start()
+        else:
+            self.camera.shut()
+            self.body.lose_power()
+        self.journal.add("power", on=on)
+
+    def use_card(self, free_shots: int | None) -> None:
+        """Put an empty card in, or one with so much room."""
+        self.body.use_card(*([] if free_shots is None else [free_shots]))
+
+    def reset(self) -> None:
+        """Everything as at the start, and no more faults; journal and counters go on."""
+        self.faults.clear()
+        self.switch_camera(on=False)
+        self.body.focus_fails = False
+        self._clock.correct()
+        self.body.clear_settings(rig_settings())
+        self.body.hands.turn_dial(Mode.M)
+        self.body.hands.zoom(START_FOCAL_MM)
+        self.use_card(None)
+        self.hub.recover()
+        self.meter.thaw()
+        self.meter.plug()
+        self.set_light(self._options.lux)
+        self.switch_camera(on=True)
+
+    def later(self, seconds: float, act: Callable[[], object]) -> None:
+        """Do something after a while, unless the room is closed before."""
+        timer = threading.Timer(seconds, act)
+        timer.daemon = True
+        self._timers = [*filter(threading.Timer.is_alive, self._timers), timer]
+        timer.start()
+
+    def zoom(self, focal_mm: int) -> None:
+        """Turn the zoom ring; ValueError for a focal length that the lens has not."""
+        self.body.hands.zoom(focal_mm)
 
     def plug_meter(self, plugged: bool) -> None:
         """Pull the meter's cable or put it back."""

@@ -6,7 +6,7 @@ occasion, or acts on the room's light, meter and body, and returns whether it st
 a TOML file::
 
     [[fault]]
-    name = "lux_step"
+    name = "lux_step_mid_exposure"
     at = 5          # the 5th picture since the dark room started: its setting, exposure, fetch
     times = 1       # strikes at this many occasions from then on
     lux = 300       # a key of this fault
@@ -22,41 +22,25 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from hardware_mocks.canon_properties import Mode
-from hardware_mocks.light import Light
 from hardware_mocks.occasions import Occasion
+
+if TYPE_CHECKING:  # a list of the faults is printed without numpy and Pillow
+    from hardware_mocks.canon_body import CanonBody
+    from hardware_mocks.light import Light
+    from hardware_mocks.light_meter import VirtualLightMeter
+    from hardware_mocks.yocto_hub import YoctoHub
 
 Parameters = Mapping[str, Any]
 OccasionT = TypeVar("OccasionT", bound=Occasion)
-
-
-class Meter(Protocol):
-    """The light meter, as far as faults reach it."""
-
-    def unplug(self, replug_after_s: float | None = None) -> None:
-        """Pull its cable, and put it back after a while unless None."""
-        ...
-
-
-class Body(Protocol):
-    """The camera body, as far as hands reach it."""
-
-    def turn_dial(self, mode: Mode) -> None:
-        """Turn the mode dial."""
-        ...
-
-    def zoom(self, focal_mm: int) -> None:
-        """Turn the zoom ring."""
-        ...
 
 
 class Room(Protocol):
     """What a fault can act on."""
 
     @property
-    def body(self) -> Body:
+    def body(self) -> CanonBody:
         """The camera body."""
         ...
 
@@ -66,8 +50,21 @@ class Room(Protocol):
         ...
 
     @property
-    def meter(self) -> Meter:
+    def meter(self) -> VirtualLightMeter:
         """The light meter."""
+        ...
+
+    @property
+    def hub(self) -> YoctoHub:
+        """What the meter hangs on."""
+        ...
+
+    def switch_camera(self, *, on: bool) -> None:
+        """Give the camera power, or take it."""
+        ...
+
+    def later(self, seconds: float, act: Callable[[], object]) -> None:
+        """Do something after a while, unless the room is closed before."""
         ...
 
 
@@ -81,6 +78,8 @@ class Fault:
 
     Attributes
     ----------
+    part : str
+        What it befalls: camera, light or host.
     keys : dict
         Key -> default value (its type is the key's type), or a type where the key is required.
     """
@@ -88,13 +87,18 @@ class Fault:
     name: str
     description: str
     report: str
+    part: str
     occasion: type[Occasion]
     keys: Mapping[str, Any]
     strike: Callable[[Room, Any, Parameters], bool]
 
 
 class FaultRegistry(dict[str, Fault]):
-    """Faults by name, filled by decorated functions."""
+    """Faults of one part by name, filled by decorated functions."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__()
+        self._part = part
 
     def fault(
         self,
@@ -108,7 +112,9 @@ class FaultRegistry(dict[str, Fault]):
         def register(strike: Callable[[Room, OccasionT, Parameters], bool]) -> Callable[..., bool]:
             name = strike.__name__
             description = " ".join((strike.__doc__ or "").split())
-            self[name] = Fault(name, description, report, occasion, dict(keys or {}), strike)
+            self[name] = Fault(
+                name, description, report, self._part, occasion, dict(keys or {}), strike
+            )
             return strike
 
         return register
@@ -192,6 +198,11 @@ class FaultScript:
         """More faults, by the control endpoint."""
         with self._lock:
             self._faults += faults
+
+    def clear(self) -> None:
+        """Nothing more goes wrong."""
+        with self._lock:
+            self._faults.clear()
 
     def pending(self) -> list[Scripted]:
         """Faults that can still strike."""

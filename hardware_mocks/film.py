@@ -28,6 +28,8 @@ class Inscription:
     lens: str
     manual: bool
     size_px: tuple[int, int]
+    focal_mm: int = 35
+    flash_fired: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ class Film:
             serial=inscription.serial,
             lens=inscription.lens,
             manual=inscription.manual,
+            flash_fired=inscription.flash_fired,
+            focal_mm=inscription.focal_mm,
             size=inscription.size_px,
         )
 

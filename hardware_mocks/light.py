@@ -50,8 +50,10 @@ class Light:
         self._lock = threading.Lock()
         self._segments = deque([_Segment(clock(), _checked(lux))], maxlen=_HISTORY)
 
-    def set(self, lux: float, over_s: float = 0.0) -> None:
-        """Change the light now: at once, or evenly over `over_s` seconds.
+    def set(self, lux: float, over_s: float = 0.0, *, after_s: float = 0.0) -> None:
+        """Change the light, `after_s` from now: at once, or evenly over `over_s` seconds.
+
+        What was to happen after that moment does not.
 
         Raises
         ------
@@ -59,16 +61,16 @@ class Light:
             For negative or non-finite numbers.
         """
         _checked(lux)
-        if over_s < 0:
-            raise ValueError(f"a change cannot take {over_s:g} s")
+        if min(over_s, after_s) < 0:
+            raise ValueError(f"a change cannot take {min(over_s, after_s):g} s")
         with self._lock:
-            now = self._clock()
-            start_lux = self._at(now)
-            while self._segments and self._segments[-1].start_s >= now:
+            start_s = self._clock() + after_s
+            start_lux = self._at(start_s)
+            while self._segments and self._segments[-1].start_s >= start_s:
                 self._segments.pop()  # the rest of a ramp that this change overrides
             if over_s > 0:
-                self._segments.append(_Segment(now, start_lux, (lux - start_lux) / over_s))
-            self._segments.append(_Segment(now + over_s, lux))
+                self._segments.append(_Segment(start_s, start_lux, (lux - start_lux) / over_s))
+            self._segments.append(_Segment(start_s + over_s, lux))
 
     @property
     def lux(self) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hardware_mocks.canon_properties import Destination
 from schemas.exposure import Exposure
 
 
@@ -32,8 +33,9 @@ class Setting(Occasion):
 
 @dataclass
 class Release(Occasion):
-    """The host presses the release button fully."""
+    """The host presses the release button fully. `refusal` is a response code."""
 
+    destination: Destination
     refusal: int | None = None
 
 
@@ -50,14 +52,20 @@ class ShutterOpens(Occasion):
 
     Attributes
     ----------
+    open_s : float
+        How long the shutter is going to be open.
     blocked : bool
         The curtains do not open: no light reaches the sensor.
+    flash_lux : float
+        What a flash adds to the light on the scene; above 0 it fires.
     dark_frame : bool
         The body takes as long again for long-exposure noise reduction.
     """
 
     exposure: Exposure
+    open_s: float = 0.0
     blocked: bool = False
+    flash_lux: float = 0.0
     dark_frame: bool = False
 
 
@@ -71,6 +79,8 @@ class PictureMade(Occasion):
         What the body will announce, in order: one file unless a fault changes it.
     previous : bytes
         The file announced before this one; empty for the first.
+    announcements : int
+        How often the body tells of each file.
     another : callable
         Makes a picture with other settings, as one left in the buffer by someone else.
     """
@@ -79,3 +89,4 @@ class PictureMade(Occasion):
     files: list[bytes]
     previous: bytes
     another: Callable[[], bytes]
+    announcements: int = 1

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
+from hardware_mocks.listener import Listener
 from hardware_mocks.ptp import u16, u32, u64
 
 _log = logging.getLogger(__name__)
@@ -161,15 +162,15 @@ class PtpIpServer:
     def __init__(self, responder: Responder, name: str, port: int = 0) -> None:
         self._responder = responder
         self._name = name
-        self._listener = socket.create_server(("127.0.0.1", port))
-        self.port: int = self._listener.getsockname()[1]
+        self._listener = Listener(self._serve, "ptpip", port)
+        self.port = self._listener.port
         self._lock = threading.Lock()
         self._links: set[Link] = set()
         self._session = threading.Lock()  # held while a client is served
 
     def start(self) -> None:
-        """Accept clients from now on."""
-        threading.Thread(target=self._accept, name="ptpip", daemon=True).start()
+        """Accept clients from now on, also again after `shut`."""
+        self._listener.open()
 
     def drop(self) -> None:
         """Cut every connection, as a body that loses power or network does."""
@@ -178,20 +179,15 @@ class PtpIpServer:
         for link in links:
             link.close()
 
-    def close(self) -> None:
-        """Stop listening and cut every connection."""
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+    def shut(self) -> None:
+        """Refuse clients and cut every connection, as a body without power does."""
+        self._listener.shut()
         self.drop()
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                sock, _ = self._listener.accept()
-            except OSError:
-                return  # closed
-            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+    def close(self) -> None:
+        """Give up the port and cut every connection."""
+        self._listener.close()
+        self.drop()
 
     def _serve(self, sock: socket.socket) -> None:
         link = Link(sock)

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from hardware_mocks import yocto_api
 from hardware_mocks.light_meter import REFRESH_S, MeterState, VirtualLightMeter
+from hardware_mocks.listener import Listener
 from hardware_mocks.yocto_api import METER_SERIAL, MeterSettings
 
 _log = logging.getLogger(__name__)
@@ -33,49 +34,75 @@ class YoctoHub:
     def __init__(self, meter: VirtualLightMeter, port: int = 0) -> None:
         self._meter = meter
         self._settings = MeterSettings()
-        self._listener = socket.create_server(("127.0.0.1", port), backlog=64)
-        self.port: int = self._listener.getsockname()[1]
+        self._listener = Listener(self._serve, "yocto-hub", port)
+        self.port = self._listener.port
         self._lock = threading.Lock()
         self._connections: set[socket.socket] = set()
         self._listeners: list[socket.socket] = []  # open not.byn connections
         self._position = 0
         self._started_s = time.monotonic()
         self._closed = threading.Event()
+        self._answering = threading.Event()
+        self._answering.set()
+        self._timers: list[threading.Timer] = []
         meter.on_plug = self._plugged
 
     def start(self) -> None:
         """Serve from now on."""
-        threading.Thread(target=self._accept, name="yocto-hub", daemon=True).start()
+        self._listener.open()
         threading.Thread(target=self._pulse, name="yocto-pulse", daemon=True).start()
 
     def close(self) -> None:
         """Stop listening and cut every connection."""
         self._closed.set()
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
+        self._answering.set()
         self._listener.close()
+        for timer in self._timers:
+            timer.cancel()
+        self._cut()
+
+    def restart(self, after_s: float) -> None:
+        """The hub program ends, and starts on the same port after a while; the meter stays on."""
+        self._listener.shut()
+        self._cut()
+        self._later(after_s)
+
+    def hang(self, for_s: float) -> None:
+        """Accept connections and answer nothing, not even pings, for a while."""
+        self._answering.clear()
+        self._later(for_s)
+
+    def recover(self) -> None:
+        """Listen and answer, at once."""
+        if self._closed.is_set():
+            return
+        with self._lock:
+            self._position, self._started_s = 0, time.monotonic()
+        self._answering.set()
+        self._listener.open()
+
+    def _later(self, seconds: float) -> None:
+        timer = threading.Timer(seconds, self.recover)
+        timer.daemon = True
+        self._timers = [*filter(threading.Timer.is_alive, self._timers), timer]
+        timer.start()
+
+    # --- connections
+
+    def _cut(self) -> None:
         with self._lock:
             connections = list(self._connections)
         for connection in connections:
             self._end(connection)
 
-    # --- connections
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return  # closed
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            with self._lock:
-                self._connections.add(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
     def _serve(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._connections.add(connection)
         keep = False
         try:
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             target = _request_target(connection)
+            self._answering.wait()
             keep = target is not None and self._answer(connection, target)
         except OSError as error:
             _log.debug("hub connection ended: %s", error)
@@ -174,6 +201,7 @@ class YoctoHub:
         shown = ""
         ping_due_s = report_due_s = time.monotonic()
         while not self._closed.wait(REFRESH_S):
+            self._answering.wait()
             now_s, state = time.monotonic(), self._meter.state()
             if now_s >= ping_due_s:
                 ping_due_s = now_s + _PING_S

@@ -24,7 +24,13 @@ def camera_of(config: CameraConfig) -> Camera:
     """The configured camera, not yet opened. Loads libgphoto2."""
     from rig.gphoto_camera import GphotoCamera  # loads a C library
 
-    return GphotoCamera(config.port, target=config.target, image_format=config.image_format)
+    return GphotoCamera(
+        config.port,
+        target=config.target,
+        image_format=config.image_format,
+        white_balance=config.white_balance,
+        picture_style=config.picture_style,
+    )
 
 
 def meter_of(config: MeterConfig) -> LightMeter:

@@ -6,12 +6,13 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from rig.errors import Abort
 from rig.gphoto_names import complete_port
+from rig.power import PowerSwitch
 from schemas.plan import FrozenModel, Lighting
 
 
@@ -27,11 +28,39 @@ class CameraConfig(FrozenModel):
     image_format : str
         A JPEG format by libgphoto2's name; ``S2`` is 1920 x 1280 (``Smaller JPEG`` in older
         versions: any version's name will do).
+    white_balance, picture_style : str
+        What an automatic one is replaced with for a session; one that is fixed stays.
+    mains : bool
+        Whether the body runs on a mains adapter.
+    lens : str
+        Part of the lens's name; empty takes any.
+    focal_length_mm : float
+        Where the zoom is to stand.
+    margin_s : float
+        A picture is waited for twice its exposure and so long.
+    power_cycle : tuple of str
+        Program and arguments that switch the camera off and on; empty where nothing can.
+    power_cycle_timeout_s, boot_s : float
+        How long that may take, and how long the body takes to answer afterwards.
     """
 
     port: str = "usb:"
     target: Literal["Internal RAM", "Memory card"] = "Internal RAM"
     image_format: str = "S2"
+    white_balance: str = Field(default="Daylight", min_length=1)
+    picture_style: str = Field(default="Standard", min_length=1)
+    mains: bool = False
+    lens: str = ""
+    focal_length_mm: float = Field(default=35, gt=0)
+    margin_s: float = Field(default=15.0, ge=1)
+    power_cycle: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    power_cycle_timeout_s: float = Field(default=60.0, gt=0, le=600)
+    boot_s: float = Field(default=10.0, ge=0, le=600)
+
+    @property
+    def power_switch(self) -> PowerSwitch:
+        """What switches the camera off and on."""
+        return PowerSwitch(self.power_cycle, self.power_cycle_timeout_s, self.boot_s)
 
     @field_validator("port")
     @classmethod
@@ -46,11 +75,52 @@ class MeterConfig(FrozenModel):
     serial: str = ""
 
 
+class PreflightConfig(FrozenModel):
+    """`[preflight]`: what the checks before a run hold the rig to.
+
+    Attributes
+    ----------
+    battery_shots : int
+        Shots that a full battery gives.
+    shutter_life : int
+        Shots that the shutter is trusted for.
+    clock_s : float
+        Allowed difference of the camera's clock from the host's.
+    meter_noise : float
+        Allowed standard deviation of the meter, as a share of its mean.
+    flicker : float
+        Allowed spread of the light over a burst, as a share of its mean; three times that fails.
+    frame_mb : float
+        Size of a frame in megabytes, until there are some to measure.
+    """
+
+    battery_shots: int = Field(default=500, gt=0)
+    shutter_life: int = Field(default=100_000, gt=0)
+    clock_s: float = Field(default=60, gt=0)
+    meter_noise: float = Field(default=0.01, gt=0, lt=1)
+    flicker: float = Field(default=0.10, gt=0, lt=1)
+    frame_mb: float = Field(default=2.0, gt=0)
+
+
+class GuardConfig(FrozenModel):
+    """`[guard]`: what a run does while its light is wrong.
+
+    Attributes
+    ----------
+    patience_min : float
+        It waits so many minutes, then it ends and can be resumed.
+    """
+
+    patience_min: float = Field(default=30.0, gt=0)
+
+
 class RigConfig(FrozenModel):
     """A whole `rig.toml`. Every key is optional, no unknown one is accepted."""
 
     camera: CameraConfig = CameraConfig()
     meter: MeterConfig = MeterConfig()
+    preflight: PreflightConfig = PreflightConfig()
+    guard: GuardConfig = GuardConfig()
     lighting: dict[str, Lighting] = Field(default_factory=dict)
 
     @classmethod
@@ -119,15 +189,22 @@ def default_rig_toml(camera: str | None = None, hub: str | None = None) -> str:
 port = "{port}"                 # or "ptpip:ADDRESS:PORT:PORT" over Wi-Fi
 target = "Internal RAM"       # or "Memory card", if the body has one and RAM gives trouble
 image_format = "S2"           # 1920 x 1280 JPEG on a T7
+mains = false                 # true: it runs on a mains adapter, not on a battery
+# power_cycle = ["uhubctl", "-a", "cycle", "-p", "2"]   # switches a camera that hangs off and on
 
 [meter]
 hub = "{hub or "usb"}"                   # or "ADDRESS:PORT" of a VirtualHub
 # serial = "LIGHTMK3-012345"  # where the hub has several
 
+[guard]
+patience_min = 30             # how long a run waits for its light before it ends, resumable
+
 [lighting.bright]
 lux = 1000
 tolerance = 0.10              # share of lux
 ev_reference = 11             # the EV that exposes well: EV offset 0
+# hysteresis = 0.2            # once wrong, the light is back when nearer than that to the target:
+# settle_s = 2.0              # within (1 - hysteresis) of the tolerance, for settle_s seconds
 
 [lighting.dim]
 lux = 10
@@ -165,6 +242,8 @@ def _known_keys(path: list[str]) -> list[str]:
         (): RigConfig,
         ("camera",): CameraConfig,
         ("meter",): MeterConfig,
+        ("preflight",): PreflightConfig,
+        ("guard",): GuardConfig,
     }
     model = Lighting if path[:1] == ["lighting"] else models[tuple(path)]
     return [key for key in model.model_fields if not (model is Lighting and key == "name")]

@@ -113,10 +113,11 @@ def demo(
                 where = ["--scene", scene.name, "--lighting", lighting]
                 if not (lab / "frames" / scene.name / lighting / "auto.jpg").exists():
                     room.post("/dial", {"mode": "P"})
-                    _run(lab, "capture", "auto-frame", *where, *devices)
+                    _run(lab, "capture", "auto-frame", *where, "--no-wait", *devices)
                     room.post("/dial", {"mode": "M"})
                 plan_file = str(lab / "plan.toml")
-                _run(lab, "capture", "run", *where, "--plan", plan_file, *devices)
+                shoot = ["capture", "run", *where, "--plan", plan_file, "--checklist-done"]
+                _run(lab, *shoot, *devices)
     _run(lab, "evaluate", "run", "--model", MODEL)
     _run(lab, "evaluate", "report")
     _run(lab, "check")

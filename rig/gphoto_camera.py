@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from rig.errors import Reconnect, Retry, RigError
+from rig.errors import AskOperator, Reconnect, Retry, RigError
 from rig.gphoto_errors import Busy
 from rig.gphoto_names import LET_GO, PRESS_WITHOUT_FOCUS, complete_port
 from rig.gphoto_session import Event, EventKind, Session
@@ -60,6 +60,8 @@ class GphotoCamera:
         Where the body puts a picture until it is fetched: ``Internal RAM`` or ``Memory card``.
     image_format : str
         libgphoto2's name of a JPEG format, in any version's spelling; ``S2`` is 1920x1280.
+    white_balance, picture_style : str
+        What an automatic one is replaced with for the session; empty leaves it.
     now_s, sleep : callable
         Monotonic clock and sleep, for tests.
     """
@@ -70,12 +72,16 @@ class GphotoCamera:
         *,
         target: str = _RAM,
         image_format: str = "S2",
+        white_balance: str = "",
+        picture_style: str = "",
         now_s: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._port = complete_port(port)
         self._target = target
         self._image_format = image_format
+        self._white_balance, self._picture_style = white_balance, picture_style
+        self.leftovers = 0
         self._now_s = now_s
         self._sleep = sleep
         self._open: Session | None = None
@@ -88,6 +94,7 @@ class GphotoCamera:
         """Take the body. Afterwards: one session, JPEG only, no leftover picture in the buffer."""
         self.close()
         self._open = Session(self._port)
+        self.leftovers = 0
         try:
             self._when_ready(self._prepare)
             return self._info()
@@ -99,6 +106,15 @@ class GphotoCamera:
         """The mode dial now: ``Manual``, ``P``, ``AV``, ``TV``, ``Auto`` and so on."""
         self._drain()
         return self._session.value("autoexposuremode")
+
+    def read_settings(self) -> Mapping[str, str]:
+        """Every readable setting now, by libgphoto2's name.
+
+        Of two of one name the later counts, Canon's own: the standard battery level says 100 %
+        for ever on some bodies.
+        """
+        self._drain()
+        return dict(self._session.values())
 
     def offered(self) -> OfferedSettings:
         """What the body offers now; ``bulb`` and ``auto`` are left out where it lists them."""
@@ -146,11 +162,17 @@ class GphotoCamera:
     # ---- taking the body
 
     def _prepare(self) -> None:
-        self._drain(keep_card=True)
+        self.leftovers += self._drain(keep_card=True)
         for picture in self._undeleted.copy():
             self._discard(picture)
-        self._settings.prepare(self._session, self._target, self._image_format)
-        self._drain(keep_card=True)
+        self._settings.prepare(
+            self._session,
+            self._target,
+            self._image_format,
+            self._white_balance,
+            self._picture_style,
+        )
+        self.leftovers += self._drain(keep_card=True)
         release = self._session.setting("eosremoterelease")
         offered = release.choices if release else ()
         self._let_go = next((name for name in LET_GO if name in offered), None)
@@ -197,8 +219,20 @@ class GphotoCamera:
             if self._press is not None and not isinstance(error, Busy):
                 _log.warning("the release without autofocus failed, using the usual one: %s", error)
                 self._press = None
+            self._require_room(error)
             raise
         self._take_finger_off()
+
+    def _require_room(self, refused: Retry) -> None:
+        """Tell a full card from the other causes of a failed release: all are -1 in libgphoto2."""
+        if isinstance(refused, Busy):
+            return
+        self._drain()  # the number of shots left comes by an event
+        if self._session.value("availableshots") == "0":
+            raise AskOperator(
+                "The camera has no room for another picture: its card is full (0 shots left).",
+                "Empty the card or put another one in, then `snaprig capture resume`.",
+            ) from refused
 
     def _take_finger_off(self) -> None:
         """Let go of the button: a pressed one keeps the body busy for ever."""

@@ -20,6 +20,15 @@ IMAGE_FORMATS: tuple[tuple[str, ...], ...] = (
     ("S3", "Tiny JPEG"),
 )
 
+#: White balances that follow the picture; the second one's name came with 2.5.24 or so.
+AUTO_WHITE_BALANCE = frozenset({"Auto", "AWB White", "Unknown value 0017"})
+#: The white balance made from a picture of a gray card.
+CUSTOM_WHITE_BALANCE = frozenset({"Manual", "Custom"})
+#: The picture style that follows the scene.
+AUTO_PICTURE_STYLE = frozenset({"Auto"})
+#: How the body spells a focus switch on MF.
+MANUAL_FOCUS = frozenset({"Manual", "MF"})
+
 TARGETS = ("Internal RAM", "Memory card")
 
 #: Press and release of the shutter button that asks nothing of the autofocus; the names of
@@ -28,6 +37,11 @@ PRESS_WITHOUT_FOCUS = "Press Full MF"
 LET_GO: tuple[str, ...] = ("Release", "Release Full")
 
 _PTPIP_PORT = 15740
+
+
+def same_format(one: str, other: str) -> bool:
+    """Whether two spellings name one image format."""
+    return pick(one, (other,)) is not None
 
 
 def pick(wanted: str, offered: Iterable[str]) -> str | None:

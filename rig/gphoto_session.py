@@ -14,11 +14,11 @@ import enum
 import logging
 import os
 import socket
+import stat
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import gphoto2 as gp
@@ -172,6 +172,14 @@ class Session:
         setting = self.setting(name)
         return setting.value if setting else ""
 
+    def values(self) -> list[tuple[str, str]]:
+        """Every widget with its value, in the library's order.
+
+        A name may come twice: ``batterylevel`` is the standard one first, Canon's own second.
+        """
+        with self.errors("read the settings"):
+            return list(_leaves(self.camera.get_config()))
+
     def poll(self) -> Event:
         """Look once whether the camera has something to say; never waits for it.
 
@@ -220,6 +228,15 @@ class Session:
             _log.info("the camera did not say goodbye: %s", error)
 
 
+def _leaves(widget: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - a CameraWidget
+    if widget.get_type() in (gp.GP_WIDGET_WINDOW, gp.GP_WIDGET_SECTION):
+        for child in widget.get_children():
+            yield from _leaves(child)
+    elif widget.get_type() != gp.GP_WIDGET_BUTTON:
+        value = widget.get_value()
+        yield widget.get_name(), "" if value is None else str(value)
+
+
 @contextmanager
 def _standard_input_kept() -> Iterator[None]:
     """Put file descriptor 0 back after a call that ends a PTP/IP connection.
@@ -252,14 +269,17 @@ def _hang_up(port: str) -> None:
     if kind != "ptpip":
         return
     address, *ports = rest.split(":")
-    for descriptor in Path("/dev/fd").iterdir():
+    for descriptor in map(int, os.listdir("/dev/fd")):
         try:
-            with socket.fromfd(int(descriptor.name), socket.AF_INET, socket.SOCK_STREAM) as line:
+            # Of anything but a socket, `fromfd` would leave its duplicate open for ever.
+            if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                continue
+            with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as line:
                 peer = line.getpeername()
                 if peer[0] == address and str(peer[1]) in ports:
                     line.shutdown(socket.SHUT_RDWR)
         except OSError:
-            continue  # not a connection, or closed meanwhile
+            continue  # not connected, or closed meanwhile
 
 
 def _find_usb(port: str) -> tuple[str, str]:

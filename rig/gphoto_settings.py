@@ -6,7 +6,8 @@ import logging
 from collections.abc import Callable, Iterable
 
 from rig.errors import AskOperator, Retry, RigError
-from rig.gphoto_names import pick
+from rig.gphoto_errors import Busy
+from rig.gphoto_names import AUTO_PICTURE_STYLE, AUTO_WHITE_BALANCE, pick
 from rig.gphoto_session import Session, Setting
 from rig.protocols import OfferedSettings
 from schemas.exposure import Exposure, spell_f_number, spell_shutter
@@ -27,13 +28,26 @@ class BodySettings:
         self._found: dict[str, str] = {}
         self._told: dict[str, str] = {}  # what the body accepted in this session
 
-    def prepare(self, session: Session, target: str, image_format: str) -> None:
-        """Set what a sweep needs whatever is shot: one JPEG per release, and where it waits."""
+    def prepare(
+        self,
+        session: Session,
+        target: str,
+        image_format: str,
+        white_balance: str = "",
+        picture_style: str = "",
+    ) -> None:
+        """Set what a sweep needs whatever is shot: one JPEG per release, and where it waits.
+
+        An automatic white balance or picture style would render each frame its own way: it is
+        replaced for the session where a name is given. What a person has fixed stays.
+        """
         self._change(session, "capturetarget", target, required=True)
         self._change(session, "imageformat", image_format, required=True)
         self._change(session, "imageformatsd", image_format)
         self._change(session, "drivemode", "Single")
         self._change(session, "reviewtime", "None")
+        self._fix(session, "whitebalance", AUTO_WHITE_BALANCE, white_balance)
+        self._fix(session, "picturestyle", AUTO_PICTURE_STYLE, picture_style)
 
     def offered(self, session: Session) -> OfferedSettings:
         """What the body offers; ``bulb`` and ``auto`` are left out where it lists them."""
@@ -103,6 +117,17 @@ class BodySettings:
         if value != setting.value or name == "capturetarget":
             self._found.setdefault(name, setting.value)
             setting.set(value)
+
+    def _fix(self, session: Session, name: str, automatic: frozenset[str], wanted: str) -> None:
+        setting = session.setting(name)
+        if not wanted or setting is None or setting.value not in automatic:
+            return
+        try:
+            self._change(session, name, wanted)
+        except Busy:
+            raise
+        except Retry as error:  # a dial on A+ lets nobody choose; the preflight says so
+            _log.info("%s stays %s: %s", name, setting.value, error)
 
     def _tell(self, session: Session, setting: Setting, value: str) -> None:
         self._found.setdefault(setting.name, setting.value)

@@ -6,6 +6,7 @@ tests implement these; `tests/conformance` holds all of them to the same promise
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -63,7 +64,15 @@ class Picture:
 
 
 class Camera(Protocol):
-    """A tethered camera in manual mode. All calls come from one thread."""
+    """A tethered camera in manual mode. All calls come from one thread.
+
+    Attributes
+    ----------
+    leftovers : int
+        Pictures that the last `open` found waiting in the body and discarded.
+    """
+
+    leftovers: int
 
     def open(self) -> CameraInfo:
         """Take the body. Afterwards: one session, JPEG only, no leftover picture in the buffer.
@@ -75,6 +84,13 @@ class Camera(Protocol):
 
     def mode(self) -> str:
         """The mode dial now: ``Manual``, ``P``, ``AV``, ``TV``, ``Auto`` and the like."""
+        ...
+
+    def read_settings(self) -> Mapping[str, str]:
+        """Every readable setting now, spelled and named as libgphoto2 does (``iso``, ...).
+
+        A session that takes long may hold some as they were at its beginning (the clock).
+        """
         ...
 
     def offered(self) -> OfferedSettings:

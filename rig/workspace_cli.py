@@ -12,7 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from rig.config import default_rig_toml
-from schemas.summary import FrameCounts, Summary, check_files, summarize
+from rig.ownership import owned
+from schemas.catalog import Catalog
+from schemas.check import CheckResult, check_files
+from schemas.repair import RepairResult, repair
+from schemas.summary import FrameCounts, Summary, summarize
 from schemas.workspace import Workspace
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -58,40 +62,81 @@ def status(root: Path, as_json: bool) -> None:
 
 
 @click.command()
+@click.option("--quick", is_flag=True, help="Only whether each file is there, and its size.")
+@click.option(
+    "--repair",
+    "repairing",
+    is_flag=True,
+    help="Queue damaged frames to be shot again and clear away what a crash left.",
+)
 @as_json
 @click.pass_obj
-def check(root: Path, as_json: bool) -> None:
-    """Verify every stored file against its row (size, sha256), and the database.
+def check(root: Path, quick: bool, repairing: bool, as_json: bool) -> None:
+    """Verify every stored file against its row, and the database.
 
-    Exit status 1 if anything is damaged. Files without a row are named, not touched.
+    Size and sha256, the settings in its Exif, its XMP, and the camera's own bytes. Exit status
+    1 if anything is damaged. Files without a row are named; they are harmless.
+
+    --repair moves damaged files to quarantine/ and says which command shoots them again; files
+    without a row move to quarantine/orphans, unfinished ones are deleted. Good files are never
+    touched. Not while a run goes on.
 
     \b
     Examples:
       snaprig -w lab check
-      snaprig -w lab check --json
+      snaprig -w lab check --quick --json
+      snaprig -w lab check --repair && snaprig -w lab capture resume
     """  # noqa: D301
     workspace = Workspace.open(root)
+    with workspace.catalog() as catalog:
+        if not repairing:
+            found = _checked(workspace, catalog, quick)
+            result = RepairResult(found)
+        else:
+            with owned(workspace):
+                found = _checked(workspace, catalog, quick)
+                result = repair(workspace, catalog, found)
+    if as_json:
+        document = result.to_json() if repairing else found.to_json()
+        click.echo(json.dumps(document, indent=2))
+    else:
+        _print_check(result, repairing)
+    if not result.left.ok:
+        sys.exit(1)
+
+
+def _checked(workspace: Workspace, catalog: Catalog, quick: bool) -> CheckResult:
     console = Console(stderr=True)
     columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with (
-        workspace.catalog() as catalog,
-        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar,
-    ):
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task("check")
-        result = check_files(
-            workspace, catalog, lambda done, total: bar.update(task, completed=done, total=total)
+        return check_files(
+            workspace,
+            catalog,
+            lambda done, total: bar.update(task, completed=done, total=total),
+            quick=quick,
         )
-    if as_json:
-        click.echo(json.dumps(result.to_json(), indent=2))
-    else:
-        for problem in result.problems:
-            click.echo(f"{problem.file}: {problem.problem}")
-        for orphan in result.orphans:
-            click.echo(f"{orphan}: no row (left by a crash; the next run there sets it aside)")
-        verdict = "all as their rows say" if result.ok else f"{len(result.problems)} damaged"
-        click.echo(f"{result.checked} files checked: {verdict}")
-    if not result.ok:
-        sys.exit(1)
+
+
+def _print_check(result: RepairResult, repairing: bool) -> None:
+    for repaired in result.repaired:
+        click.echo(f"{repaired.file}: {repaired.problem}")
+        click.echo(f"  {repaired.action}")
+    for problem in result.left.problems:
+        click.echo(f"{problem.file}: {problem.problem}")
+    for orphan in result.left.orphans:
+        click.echo(f"{orphan}: no row" + ("; not ours to touch" if repairing else ""))
+    damaged = len(result.left.problems)
+    verdict = f"{damaged} damaged" if damaged else "all as their rows say"
+    if repairing and result.repaired:
+        verdict = f"{len(result.repaired)} put right" + (f", {damaged} left" if damaged else "")
+    click.echo(f"{result.left.checked} files checked: {verdict}")
+    for command in result.next:
+        click.echo(f"  next: {command}")
+    if not repairing and (result.left.problems or result.left.orphans):
+        click.echo("  next: snaprig check --repair")
 
 
 def _print_summary(workspace: Workspace, summary: Summary) -> None:

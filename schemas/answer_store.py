@@ -134,13 +134,21 @@ def list_observers(catalog: Catalog) -> list[Observer]:
 def pending_stimuli(
     catalog: Catalog, observer_id: int, task: str, view: str = ORIGINAL
 ) -> list[PendingStimulus]:
-    """Stimuli x observer - responses, in stimulus order; of frames whose file is here."""
+    """Stimuli x observer - responses, in stimulus order, of frames whose file is here.
+
+    The stimuli of a frame that waits to be shot again wait with it.
+    """
     answered = select(responses.c.stimulus_id).where(responses.c.observer_id == observer_id)
     query = (
         select(stimuli, frames.c.path, frames.c.sha256)
         .join(frames)
-        .where(stimuli.c.task == task, stimuli.c.view == view, stimuli.c.id.not_in(answered))
-        .where(frames.c.path != "")
+        .where(
+            stimuli.c.task == task,
+            stimuli.c.view == view,
+            stimuli.c.id.not_in(answered),
+            frames.c.outcome == Outcome.ACCEPTED,
+            frames.c.path != "",
+        )
         .order_by(stimuli.c.id)
     )
     with catalog.read() as connection:

@@ -21,6 +21,8 @@ from schemas.tables import events, light_readings, lightings, runs, scenes
 #: Kind of a run that stands for shots taken elsewhere: its frames may lack their files.
 IMPORTED = "import"
 
+_LIGHTING_COLUMNS = {"name", "lux", "tolerance", "ev_reference"}
+
 
 @dataclass(frozen=True)
 class Run:
@@ -90,16 +92,17 @@ def put_lighting(catalog: Catalog, lighting: Lighting) -> None:
     """Record a lighting. Raises CatalogError if frames hang on a different definition.
 
     EV offsets are relative to the lighting's reference: it cannot change under its frames.
-    Tolerance and exact lux of one without runs may still change.
+    Tolerance and exact lux of one without runs may still change. How a run waits for the light
+    (hysteresis, settle time) is not part of the dataset: each run records its own.
     """
-    values = lighting.model_dump()
+    values = lighting.model_dump(include=_LIGHTING_COLUMNS)
     with catalog.write() as connection:
         row = connection.execute(select(lightings).where(lightings.c.name == lighting.name)).first()
         if row is None:
             connection.execute(insert(lightings).values(**values))
             return
         known = _lighting(row)
-        if known == lighting:
+        if known.model_dump(include=_LIGHTING_COLUMNS) == values:
             return
         used = connection.execute(select(runs.c.id).where(runs.c.lighting_id == row.id)).first()
         if used is not None and (known.ev_reference, known.lux) != (
@@ -111,6 +114,24 @@ def put_lighting(catalog: Catalog, lighting: Lighting) -> None:
                 f"{known.ev_reference}, and has frames; give the new lighting another name"
             )
         connection.execute(update(lightings).where(lightings.c.id == row.id).values(**values))
+
+
+def move_ev_reference(catalog: Catalog, name: str, ev_reference: int) -> None:
+    """Change a lighting's EV reference. Raises CatalogError once a sweep was shot under it.
+
+    Auto frames alone do not hold it: it may come from them. Who calls this moves their offsets.
+    """
+    with catalog.write() as connection:
+        lighting_id = id_of(connection, lightings, name)
+        swept = select(runs.c.id).where(runs.c.lighting_id == lighting_id, runs.c.kind == "sweep")
+        known = connection.execute(
+            select(lightings.c.ev_reference).where(lightings.c.id == lighting_id)
+        ).scalar_one()
+        if known != ev_reference and connection.execute(swept).first() is not None:
+            raise CatalogError(f"lighting {name} has sweeps under EV reference {known}")
+        connection.execute(
+            update(lightings).where(lightings.c.id == lighting_id).values(ev_reference=ev_reference)
+        )
 
 
 def list_lightings(catalog: Catalog) -> list[Lighting]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Row, delete, func, select
+from sqlalchemy import Row, Select, delete, func, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
@@ -14,7 +14,7 @@ from schemas.capture_store import id_of, where_names
 from schemas.catalog import Catalog, CatalogError
 from schemas.exposure import Exposure
 from schemas.records import Clipping, ExifSettings, Frame, FrameKind, Light, Outcome, utc_now
-from schemas.tables import frames, histograms, lightings, scenes
+from schemas.tables import frames, histograms, lightings, observers, responses, scenes, stimuli
 
 #: Outcomes that end a shot for good; a failed or skipped one may be shot again.
 FINAL = (Outcome.ACCEPTED, Outcome.REJECTED_BLACK, Outcome.REJECTED_WHITE)
@@ -25,6 +25,10 @@ def add_frame(catalog: Catalog, frame: Frame) -> int:
 
     A failed or skipped row of the same shot is replaced. Raises CatalogError if the shot
     ended for good already: a frame is never overwritten.
+
+    Answers of models to an earlier picture of this shot (one whose file was damaged) are removed
+    with it, to be asked for again. People cannot be asked again: theirs stay, and say by
+    `frame_sha256` which picture they saw.
     """
     with catalog.write() as connection:
         key = {
@@ -46,6 +50,8 @@ def add_frame(catalog: Catalog, frame: Frame) -> int:
             raise CatalogError(
                 f"{frame.scene}, {frame.lighting}, {frame.setting}: this shot has its frame already"
             )
+        if frame.outcome in FINAL:
+            connection.execute(delete(responses).where(responses.c.id.in_(_stale(row.id, frame))))
         if frame.histogram is not None:
             luma = upsert(histograms).values(frame_id=row.id, luma=frame.histogram)
             connection.execute(
@@ -54,6 +60,20 @@ def add_frame(catalog: Catalog, frame: Frame) -> int:
                 )
             )
         return int(row.id)
+
+
+def _stale(frame_id: int, frame: Frame) -> Select[Any]:
+    """Answers of models to another picture of this frame."""
+    return (
+        select(responses.c.id)
+        .join(stimuli, responses.c.stimulus_id == stimuli.c.id)
+        .join(observers, responses.c.observer_id == observers.c.id)
+        .where(
+            stimuli.c.frame_id == frame_id,
+            observers.c.kind == "model",
+            responses.c.frame_sha256 != frame.sha256,
+        )
+    )
 
 
 def remove_frame(catalog: Catalog, frame_id: int) -> None:
@@ -69,6 +89,14 @@ def remove_frame(catalog: Catalog, frame_id: int) -> None:
             raise CatalogError(
                 "this frame belongs to questions or answers already: it cannot be replaced"
             ) from error
+
+
+def mean_frame_bytes(catalog: Catalog) -> float | None:
+    """Mean size of a stored frame in bytes; None where there is none."""
+    query = select(func.avg(frames.c.size_bytes)).where(frames.c.path != "")
+    with catalog.read() as connection:
+        mean = connection.execute(query).scalar()
+    return None if mean is None else float(mean)
 
 
 def list_frames(
@@ -163,13 +191,15 @@ def _frame_values(frame: Frame) -> dict[str, Any]:
 def _frame(row: Row[Any]) -> Frame:
     plain: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
     plain["outcome"] = Outcome(row.outcome)
-    manual = row.kind == "manual"
+    commanded = row.kind in ("manual", "reference")
+    number = int(row.setting.removeprefix("ref-")) if row.kind == "reference" else None
     seen = row.camera_sha256 != "" or row.exif_iso is not None  # imported ones may lack the file
     frame = Frame(
         scene=row.scene,
         lighting=row.lighting,
         kind=row.kind,
-        requested=Exposure(row.shutter_s, row.iso, row.f_number) if manual else None,
+        requested=Exposure(row.shutter_s, row.iso, row.f_number) if commanded else None,
+        number=number,
         exif=ExifSettings(row.exif_shutter_s, row.exif_iso, row.exif_f_number) if seen else None,
         light=Light(row.lux, row.lux_min, row.lux_max, row.light_readings),
         stored_at=row.stored_at,

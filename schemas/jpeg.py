@@ -8,12 +8,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from PIL import Image, UnidentifiedImageError
 
 SOI = b"\xff\xd8"
 EOI = b"\xff\xd9"
+APP0 = 0xE0
 APP1 = 0xE1
 SOS = 0xDA
 EXIF_HEADER = b"Exif\x00\x00"
@@ -53,6 +54,11 @@ class Exif:
         DateTimeOriginal with its fraction, as written: a camera clock has no zone.
     flash_fired : bool
     make, model, serial, software : str
+    file_number : int or None
+        Canon's FileNumber (maker's note, 0x0008): the body's own count of its pictures, folder
+        and picture as in 1000042. Real T7 frames taken into the camera's memory have none.
+    focal_length_mm : float or None
+        Where the zoom stood.
     """
 
     shutter_s: float | None = None
@@ -64,6 +70,8 @@ class Exif:
     model: str = ""
     serial: str = ""
     software: str = ""
+    file_number: int | None = None
+    focal_length_mm: float | None = None
 
 
 def iter_segments(data: bytes) -> Iterator[Segment]:
@@ -121,6 +129,7 @@ def read_exif(data: bytes) -> Exif:
         with Image.open(io.BytesIO(data)) as image:
             main = image.getexif()
             tags: dict[int, Any] = main.get_ifd(_EXIF_IFD)
+            endian = main.endian
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
         raise JpegError(f"unreadable picture: {error}") from error
     iso = _whole(tags.get(0x8827))
@@ -137,38 +146,53 @@ def read_exif(data: bytes) -> Exif:
         model=_text(main.get(0x0110)),
         serial=_text(tags.get(0xA431)),
         software=_text(main.get(0x0131)),
+        file_number=_canon_file_number(tags.get(0x927C), "little" if endian == "<" else "big"),
+        focal_length_mm=_positive(tags.get(0x920A)),
     )
 
 
-def read_xmp(data: bytes) -> bytes | None:
-    """The XMP packet of a JPEG, or None."""
-    for segment in iter_segments(data):
-        if segment.marker == APP1 and segment.payload.startswith(XMP_HEADER):
-            return segment.payload[len(XMP_HEADER) :]
-    return None
+def read_focal_length_mm(data: bytes) -> float | None:
+    """FocalLength of a picture in mm; None where its Exif does not say. Raises JpegError."""
+    try:
+        with Image.open(io.BytesIO(data)) as image:
+            return _positive(image.getexif().get_ifd(_EXIF_IFD).get(0x920A))
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
+        raise JpegError(f"unreadable picture: {error}") from error
 
 
-def splice_xmp(data: bytes, packet: bytes) -> bytes:
-    """The same JPEG with `packet` as its XMP, every other byte untouched.
+@dataclass(frozen=True)
+class XmpSegment:
+    """An XMP segment: ``data[start:end]`` (fill bytes before it left out), and its packet."""
 
-    An XMP packet that is there is replaced; a new one goes behind the Exif block.
+    start: int
+    end: int
+    packet: bytes
 
-    Raises
-    ------
-    JpegError
-        If the packet does not fit one segment (65,504 bytes).
-    """
+
+def xmp_segments(data: bytes) -> list[XmpSegment]:
+    """The XMP of a JPEG. Raises JpegError as `iter_segments` does."""
+    return [
+        XmpSegment(s.end - len(s.payload) - 4, s.end, s.payload[len(XMP_HEADER) :])
+        for s in iter_segments(data)
+        if s.marker == APP1 and s.payload.startswith(XMP_HEADER)
+    ]
+
+
+def xmp_block(packet: bytes) -> bytes:
+    """A packet as a segment. Raises JpegError if it does not fit one (65,504 bytes)."""
     payload = XMP_HEADER + packet
     if len(payload) > _MAX_SEGMENT:
         raise JpegError(f"an XMP packet of {len(packet)} bytes does not fit one segment")
-    block = b"\xff\xe1" + (len(payload) + 2).to_bytes(2, "big") + payload
-    insert_at = 2
+    return b"\xff\xe1" + (len(payload) + 2).to_bytes(2, "big") + payload
+
+
+def xmp_place(data: bytes) -> int:
+    """Where a first XMP segment goes: behind the JFIF and Exif blocks. Raises JpegError."""
+    place = 2
     for segment in iter_segments(data):
-        if segment.marker == APP1 and segment.payload.startswith(XMP_HEADER):
-            return data[: segment.start] + block + data[segment.end :]
-        if segment.marker == 0xE0 or segment.payload.startswith(EXIF_HEADER):
-            insert_at = segment.end
-    return data[:insert_at] + block + data[insert_at:]
+        if segment.marker == APP0 or segment.payload.startswith(EXIF_HEADER):
+            place = segment.end
+    return place
 
 
 def _positive(value: Any) -> float | None:  # noqa: ANN401 - a rational, number or junk
@@ -183,6 +207,20 @@ def _whole(value: Any) -> int | None:  # noqa: ANN401
     if isinstance(value, tuple) and value:
         value = value[0]
     return value if isinstance(value, int) and value > 0 else None
+
+
+def _canon_file_number(note: Any, order: Literal["little", "big"]) -> int | None:  # noqa: ANN401
+    """FileNumber of a Canon maker's note: a bare directory of 12-byte entries."""
+    if not isinstance(note, bytes):
+        return None
+    for at in range(2, min(len(note) - 11, 2 + 12 * int.from_bytes(note[:2], order)), 12):
+        tag, kind, count = (
+            int.from_bytes(note[at + start : at + end], order)
+            for start, end in ((0, 2), (2, 4), (4, 8))
+        )
+        if (tag, kind, count) == (0x0008, 4, 1):  # one unsigned long
+            return int.from_bytes(note[at + 8 : at + 12], order) or None
+    return None
 
 
 def _text(value: Any) -> str:  # noqa: ANN401

@@ -49,17 +49,32 @@ class Lighting(FrozenModel):
     ev_reference : int
         The EV (at ISO 100) that exposes well under this light: EV offset 0. One rounded value
         per lighting and dataset; 11 at 1000 lux and 5 at 10 lux in the SNAP release.
+    hysteresis : float
+        Share of the tolerance by which the band is narrowed for light that was wrong: with
+        0.2, a lamp of 1000 lux +/- 10 % is back when it is within 8 %.
+    settle_s : float
+        How long it must then stay there before the next frame is shot.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
     lux: float = Field(gt=0)
     tolerance: float = Field(default=0.10, gt=0, lt=1)
     ev_reference: int
+    hysteresis: float = Field(default=0.2, ge=0, lt=1)
+    settle_s: float = Field(default=2.0, ge=0.5, le=600)
 
     @property
     def band_lux(self) -> tuple[float, float]:
         """Lowest and highest illuminance inside the tolerance."""
-        return self.lux * (1 - self.tolerance), self.lux * (1 + self.tolerance)
+        return self._within(self.tolerance)
+
+    @property
+    def narrow_band_lux(self) -> tuple[float, float]:
+        """Lowest and highest illuminance that end a time of wrong light."""
+        return self._within(self.tolerance * (1 - self.hysteresis))
+
+    def _within(self, share: float) -> tuple[float, float]:
+        return self.lux * (1 - share), self.lux * (1 + share)
 
 
 @dataclass(frozen=True)

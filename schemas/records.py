@@ -28,9 +28,15 @@ class RunStatus(StrEnum):
     FAILED = "failed"
 
 
-#: A shot of a plan; the camera's own choice before a sweep; a picture from elsewhere.
-FrameKind = Literal["manual", "auto", "picture"]
+#: A shot of a plan; the camera's own choice before a sweep; one of the equal exposures that the
+#: others are compared with; a picture from elsewhere.
+FrameKind = Literal["manual", "auto", "reference", "picture"]
 ObserverKind = Literal["person", "model"]
+
+
+def reference_setting(number: int) -> str:
+    """Key of a sweep's reference frame: ``ref-000`` opens it."""
+    return f"ref-{number:03d}"
 
 
 def utc_now() -> datetime:
@@ -121,9 +127,10 @@ class Frame:
         Names.
     run_id : int
         The run that took it.
-    kind : {"manual", "auto", "picture"}
-        A shot of a plan, the camera's own choice taken before the sweep, or an imported
-        picture that nobody commanded.
+    kind : {"manual", "auto", "reference", "picture"}
+        A shot of a plan; the camera's own choice, taken before the sweep; one of the equal
+        exposures at EV offset 0 that the others are compared with; or an imported picture that
+        nobody commanded.
     requested : Exposure or None
         Commanded marked settings; None for all but manual frames.
     exif : ExifSettings or None
@@ -149,6 +156,8 @@ class Frame:
         UTC: release sent, picture announced, row written.
     camera_time : str
         The Exif date as the camera wrote it, for the record: a camera clock has no zone.
+    number : int or None
+        Of a reference frame, from 0 in a sweep; None for the others.
     """
 
     scene: str
@@ -181,11 +190,14 @@ class Frame:
     captured_at: datetime | None = None
     stored_at: datetime | None = None
     camera_time: str = ""
+    number: int | None = None
     id: int | None = None
 
     @property
     def setting(self) -> str:
-        """Key of the shot within its scene and lighting: the settings' stem, or the kind."""
+        """Key within its scene and lighting: settings' stem, ``auto``, ``ref-000``, ``picture``."""
+        if self.number is not None:
+            return reference_setting(self.number)
         return self.kind if self.requested is None else self.requested.stem
 
 

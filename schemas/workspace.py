@@ -14,6 +14,7 @@ from pathlib import Path
 
 from schemas.catalog import Catalog
 from schemas.exposure import Exposure
+from schemas.records import reference_setting
 
 #: Suffix of files that are being written; a finished name never ends so.
 PARTIAL = ".partial"
@@ -97,6 +98,10 @@ class Workspace:
         """Where the auto-exposure frame of a scene under a lighting is stored."""
         return self.sweep_folder(scene, lighting) / "auto.jpg"
 
+    def reference_path(self, scene: str, lighting: str, number: int) -> Path:
+        """Where a reference frame of a scene under a lighting is stored."""
+        return self.sweep_folder(scene, lighting) / f"{reference_setting(number)}.jpg"
+
     def relative(self, path: Path) -> str:
         """A stored path as the catalog names it: relative to the workspace, with slashes."""
         return path.relative_to(self.root).as_posix()
@@ -107,6 +112,21 @@ class Workspace:
         if not path.is_relative_to(self.root.resolve()):
             raise WorkspaceError(f"{relative!r} leads out of the workspace")
         return path
+
+    def holds(self, path: Path) -> bool:
+        """Whether a file lies among the frames, where everything is ours to move."""
+        return path.parent.resolve().is_relative_to(self.frames.resolve())
+
+    def set_aside(self, path: Path, reason: str) -> Path:
+        """Move a file of the frames to ``quarantine/REASON``; nothing there is written over."""
+        first = aside = self.root / "quarantine" / reason / path.relative_to(self.frames)
+        number = 2
+        while os.path.lexists(aside):
+            aside = first.with_stem(f"{first.stem}-{number}")
+            number += 1
+        aside.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(aside)
+        return aside
 
     def stored_files(self, folder: Path | None = None) -> Iterator[Path]:
         """Every file below `folder` (all frames by default), unfinished ones included."""

@@ -13,7 +13,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ ROOT = Path(__file__).resolve().parents[1]
 class DarkroomProcess:
     """A running dark room: the fields of its ready line, its process and its endpoint.
 
-    `camera` is a libgphoto2 port (``ptpip:127.0.0.1:P:P``), `hub` is ``127.0.0.1:H``.
+    `camera` is a libgphoto2 port (``ptpip:127.0.0.1:P:P``), `hub` is ``127.0.0.1:H``. The log
+    begins after entry `seen`, and faults count pictures from `shot` on: see `afresh`.
     """
 
     camera: str
@@ -32,6 +33,17 @@ class DarkroomProcess:
     control: str
     ready: dict[str, Any]
     proc: subprocess.Popen[str]
+    seen: int = 0
+    shot: int = 0
+
+    def afresh(self) -> DarkroomProcess:
+        """The same process for another test: put right, its log and its pictures begin now."""
+        pictures = self.post("/reset", {})["pictures"]
+        return replace(self, seen=len(self._request("/log")), shot=pictures)
+
+    def script(self, name: str, at: int, **keys: Any) -> None:
+        """Have a fault strike the `at`-th picture of this test."""
+        self.post("/faults", [{"name": name, "at": self.shot + at, **keys}])
 
     def state(self) -> dict[str, Any]:
         """The room now."""
@@ -39,7 +51,7 @@ class DarkroomProcess:
 
     def log(self, since: int = 0) -> list[dict[str, Any]]:
         """The journal: what really happened after entry `since`."""
-        return self._request(f"/log?since={since}")
+        return self._request(f"/log?since={max(since, self.seen)}")
 
     def pictures(self) -> list[dict[str, Any]]:
         """The journal's exposures."""

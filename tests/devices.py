@@ -7,6 +7,7 @@ For tests of code that uses devices. What they promise is checked beside the rea
 from __future__ import annotations
 
 import io
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,12 +38,40 @@ WIDTH_PX, HEIGHT_PX = 96, 64
 _SCENE = np.repeat(np.linspace(0.02, 0.95, 16), WIDTH_PX // 16)
 
 
+#: What a body says that a technician has made ready.
+READY_BODY = {
+    "focusmode": "Manual",
+    "drivemode": "Single",
+    "imageformat": "S2",
+    "imageformatsd": "S2",
+    "capturetarget": "Internal RAM",
+    "whitebalance": "Daylight",
+    "picturestyle": "Standard",
+    "autopoweroff": "0",
+    "batterylevel": "100%",
+    "shuttercounter": "23229",
+    "availableshots": "8277",
+    # C.Fn: no long-exposure noise reduction, high-ISO one disabled, no highlight tone priority.
+    "customfuncex": "38,1,2,2c,3,201,1,0,202,1,3,203,1,0,",
+}
+
+
 @dataclass
 class FakeClock:
-    """Time that passes only when somebody sleeps."""
+    """Time that passes only when somebody sleeps.
+
+    Attributes
+    ----------
+    beat : callable or None
+        Called again and again while time passes, whoever sleeps; returns the seconds until the
+        next call. What it sleeps itself is a delay within the beat.
+    """
 
     elapsed_s: float = 0.0
     started_at: datetime = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)
+    beat: Callable[[], float] | None = None
+    _due_s: float = 0.0
+    _beating: bool = False
 
     def now_s(self) -> float:
         """The monotonic clock, in seconds."""
@@ -54,7 +83,28 @@ class FakeClock:
 
     def sleep(self, duration_s: float) -> None:
         """Let `duration_s` pass."""
-        self.elapsed_s += duration_s
+        end_s = self.elapsed_s + duration_s
+        while self.beat is not None and not self._beating and self._due_s <= end_s:
+            self.elapsed_s = max(self.elapsed_s, self._due_s)
+            self._beating = True
+            try:
+                self._due_s = self.elapsed_s + self.beat()
+            finally:
+                self._beating = False
+        self.elapsed_s = max(self.elapsed_s, end_s)
+
+
+class HastyClock(FakeClock):
+    """The host's clocks, but sleep is short: for code whose threads wait for real."""
+
+    def now_s(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def sleep(self, duration_s: float) -> None:
+        time.sleep(min(duration_s, 0.002))  # the meter's clock counts milliseconds
 
 
 @dataclass
@@ -74,7 +124,7 @@ class Faults:
 
 
 class InMemoryCamera:
-    """A body on M whose pictures depend on exposure and `lux`.
+    """A body on M whose pictures depend on exposure and `lux`: a number, or a function of time.
 
     Attributes
     ----------
@@ -88,17 +138,23 @@ class InMemoryCamera:
         What `mode` says; off ``Manual`` the body offers no shutter speeds.
     ignored_sets : int
         So many of the next sets are accepted and not obeyed.
-    taken : list of Exposure
-        What really was exposed.
+    taken, taken_at : list of Exposure, list of float
+        What really was exposed, and when it was commanded.
     buffer : list of bytes
         Pictures waiting in the body: `open` and `shoot` discard them.
+    body : dict
+        What else the body says of itself, named and spelled as libgphoto2 does.
+    f_numbers : tuple of str
+        What the lens offers at this zoom.
+    lens : str
+        Its name.
     """
 
     def __init__(
         self,
         clock: FakeClock | None = None,
         *,
-        lux: float = 1000.0,
+        lux: float | Callable[[float], float] = 1000.0,
         size_px: tuple[int, int] = (WIDTH_PX, HEIGHT_PX),
     ) -> None:
         self.clock = clock or FakeClock()
@@ -110,7 +166,12 @@ class InMemoryCamera:
         self.settings = {"shutter": "1/125", "iso": "100", "f_number": "8", "review": "2 seconds"}
         self.ignored_sets = 0
         self.taken: list[Exposure] = []
+        self.taken_at: list[float] = []
         self.buffer: list[bytes] = []
+        self.body = dict(READY_BODY)
+        self.f_numbers = tuple(f"{number:g}" for number in F_NUMBERS["1/3"])
+        self.lens = "EF-S18-55mm f/3.5-5.6 IS II"
+        self.leftovers = 0
         self.is_open = False
         self.sets: list[tuple[str, str]] = []
         self._found: dict[str, str] = {}
@@ -122,12 +183,13 @@ class InMemoryCamera:
         self.is_open = True
         self._found = dict(self.settings)
         self.settings["review"] = "None"
+        self.leftovers = len(self.buffer)
         self.buffer.clear()
         return CameraInfo(
-            model="Canon EOS in memory",
+            model="Canon EOS 2000D in memory",
             serial="VIRTUAL-MEMORY",
             firmware="virtual",
-            lens="EF-S18-55mm f/3.5-5.6 IS II",
+            lens=self.lens,
             port="memory:",
             simulated=True,
         )
@@ -136,13 +198,26 @@ class InMemoryCamera:
         self._need("mode")
         return self.dial
 
+    def read_settings(self) -> dict[str, str]:
+        self._need("read_settings")
+        own = {
+            "autoexposuremode": self.dial,
+            "shutterspeed": self.settings["shutter"],
+            "iso": self.settings["iso"],
+            "aperture": self.settings["f_number"],
+            "reviewtime": self.settings["review"],
+            "datetimeutc": str(int(self.clock.now().timestamp())),
+            "lensname": self.lens,
+        }
+        return {**own, **self.body}
+
     def offered(self) -> OfferedSettings:
         self._need("offered")
         manual = self.dial == "Manual"
         return OfferedSettings(
             shutter=SHUTTER_SPEEDS["1/3"] if manual else (),
             iso=tuple(str(iso) for iso in ISO_SPEEDS),
-            f_number=tuple(f"{number:g}" for number in F_NUMBERS["1/3"]) if manual else (),
+            f_number=self.f_numbers if manual else (),
         )
 
     def apply(self, exposure: Exposure) -> None:
@@ -186,7 +261,9 @@ class InMemoryCamera:
         commanded_at, commanded_s = self.clock.now(), self.clock.now_s()
         self.clock.sleep(true_shutter_s(exposure.shutter_s))
         self.taken.append(exposure)
-        data = render(exposure, self.lux, commanded_at, self.size_px)
+        self.taken_at.append(commanded_s)
+        lux = self._mean_lux(commanded_s, self.clock.now_s())
+        data = render(exposure, lux, commanded_at, self.size_px)
         if self.spoilers:
             data = self.spoilers.popleft()(data)
         return Picture(
@@ -196,6 +273,12 @@ class InMemoryCamera:
             commanded_monotonic_s=commanded_s,
             ended_monotonic_s=self.clock.now_s(),
         )
+
+    def _mean_lux(self, start_s: float, end_s: float) -> float:
+        if not callable(self.lux):
+            return self.lux
+        moments_s = np.linspace(start_s, end_s, 32).tolist()
+        return sum(map(self.lux, moments_s)) / len(moments_s)
 
     def close(self) -> None:
         if self.is_open:
@@ -292,7 +375,7 @@ def render(
         {
             "0th": {
                 piexif.ImageIFD.Make: b"Canon",
-                piexif.ImageIFD.Model: b"Canon EOS in memory",
+                piexif.ImageIFD.Model: b"Canon EOS 2000D in memory",
                 piexif.ImageIFD.DateTime: stamp.encode(),
             },
             "Exif": {
@@ -302,6 +385,7 @@ def render(
                 piexif.ExifIFD.DateTimeOriginal: stamp.encode(),
                 piexif.ExifIFD.SubSecTimeOriginal: f"{taken_at.microsecond // 10000:02d}".encode(),
                 piexif.ExifIFD.ExposureMode: 1,
+                piexif.ExifIFD.FocalLength: (35, 1),
                 piexif.ExifIFD.Flash: 16,
             },
         }

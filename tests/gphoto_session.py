@@ -27,6 +27,9 @@ def spare_stdin() -> Iterator[None]:
         os.close(spare)
 
 
+_NO_FAREWELL = (gp.GP_ERROR_IO, gp.GP_ERROR, gp.GP_ERROR_IO_READ, gp.GP_ERROR_CAMERA_BUSY)
+
+
 class GphotoSession:
     """One connected camera at a PTP/IP port."""
 
@@ -42,14 +45,14 @@ class GphotoSession:
         self._open = True
 
     def close(self) -> None:
-        """End the session; a dead link is no error here."""
+        """End the session; a dead link and a busy body are no errors here."""
         if self._open:
             self._open = False
             try:
                 with spare_stdin():
                     self.camera.exit()
             except gp.GPhoto2Error as error:
-                if error.code not in (gp.GP_ERROR_IO, gp.GP_ERROR, gp.GP_ERROR_IO_READ):
+                if error.code not in _NO_FAREWELL:
                     raise
 
     def get(self, name: str) -> str:

@@ -10,9 +10,12 @@ import pytest
 
 from rig.config import default_rig_toml
 from schemas.capture_store import add_scene
-from schemas.records import Scene
+from schemas.exposure import Exposure
+from schemas.records import Outcome, Scene
 from schemas.workspace import Workspace
+from tests.capture.fault_lab import FaultLab, squares
 from tests.capture.lab import Lab
+from tests.darkroom_process import DarkroomProcess, darkroom
 
 
 @pytest.fixture(scope="session")
@@ -46,3 +49,34 @@ def make_lab(empty_workspace, tmp_path_factory) -> Iterator[Callable[..., Lab]]:
 def lab(make_lab) -> Lab:
     """A fresh workspace."""
     return make_lab()
+
+
+@pytest.fixture(scope="module")
+def fault_room(tmp_path_factory) -> Iterator[DarkroomProcess]:
+    """A dark room for a module of fault sweeps; exposures take a hundredth of their time."""
+    folder = tmp_path_factory.mktemp("faults")
+    (folder / "xdg" / "gphoto").mkdir(parents=True)
+    with pytest.MonkeyPatch.context() as patch:
+        # libgphoto2 keeps settings in the user's folder: none of it here.
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "xdg"))
+        with darkroom(squares(folder / "squares.png"), timescale=0.01, seed=3) as running:
+            yield running
+
+
+@pytest.fixture
+def make_fault_lab(fault_room, tmp_path) -> Callable[..., FaultLab]:
+    """Make a workspace on the devices of the dark room, which is put right before."""
+    return lambda **keys: FaultLab(tmp_path / "lab", fault_room.afresh(), **keys)
+
+
+@pytest.fixture(scope="module")
+def fault_free(fault_room, tmp_path_factory) -> dict[Exposure, Outcome]:
+    """What a sweep without faults comes to."""
+    lab = FaultLab(tmp_path_factory.mktemp("fault-free") / "lab", fault_room.afresh())
+    ended = lab.run()
+    assert ended.code == 0, ended.said
+    lab.check_truth()
+    outcomes = lab.outcomes()
+    assert len(set(outcomes.values())) == 3, "both rejections occur"
+    assert len(outcomes) == len(lab.plan)
+    return outcomes

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from capture.light_log import INTERVAL_S, LightLog
 from capture.states import Snapshot
 from capture.stopping import StopRequest
 from capture.sweep import Summary, run_sweep
 from rig.bench import Bench
-from rig.protocols import Picture
+from rig.light_guard import Band, LightGuard
+from rig.protocols import LightMeter, Picture
 from schemas.capture_store import list_events
 from schemas.catalog import Catalog
 from schemas.frame_store import list_frames
@@ -22,6 +24,25 @@ from tests.devices import FakeClock, InMemoryCamera, InMemoryMeter
 BRIGHT = Lighting(name="bright", lux=1000, ev_reference=11)
 #: Eight shots; at 200 lux both rejections occur.
 SMALL = SweepPlan(shutter=("1/4000", "1/60", "0.5", "30"), iso=(100,), f_number=(5.6, 22))
+
+
+class SteppedLightLog(LightLog):
+    """Polls with the clock of the devices; who waits for the light has time pass."""
+
+    def __init__(self, meter: LightMeter, band: Band, clock: FakeClock) -> None:
+        super().__init__(meter, band, clock=clock.now_s)
+        self._fake = clock
+
+    def start(self) -> None:
+        self._guard = LightGuard(self._band, self._fake.now_s())
+        self._fake.beat = self.poll
+
+    def stop(self, timeout_s: float = 0.0) -> None:
+        self._over.set()
+        self._fake.beat = None
+
+    def wait(self, seconds: float) -> None:
+        self._fake.sleep(INTERVAL_S)
 
 
 class NoWait(StopRequest):
@@ -59,6 +80,9 @@ class Lab:
                 plan=plan,
                 stop=options.pop("stop", NoWait()),
                 watch=options.pop("watch", self.snapshots.append),
+                # Most tests count exposures; reference frames have tests of their own.
+                references=options.pop("references", False),
+                make_light=lambda meter, band: SteppedLightLog(meter, band, self.clock),
                 **options,
             )
         finally:

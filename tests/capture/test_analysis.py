@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from capture.analysis import analyze
+from capture.analysis import analyze, small_luma
 from schemas.exposure import Exposure
 from schemas.jpeg import JpegError
 from tests.devices import FakeClock, render
@@ -65,6 +65,34 @@ def test_a_truncated_file_cannot_be_analyzed(keep):
     data = render(Exposure(1 / 60, 400, 5.6), 1000, FakeClock().now())
     with pytest.raises(JpegError):
         analyze(data[: int(len(data) * keep)])
+
+
+@pytest.mark.parametrize("keep", [0.999, 0.9, 0.5])
+def test_image_data_that_ends_early_before_a_valid_end_marker_is_noticed(keep):
+    """Pillow takes such a file for a picture with a gray lower part."""
+    rng = np.random.default_rng(3)
+    data = jpeg(rng.integers(0, 256, (160, 240, 3), dtype=np.uint8))
+    cut = data[: int(len(data) * keep)].rstrip(b"\xff") + b"\xff\xd9"
+    with Image.open(io.BytesIO(cut)) as image:
+        image.load()  # no complaint
+    with pytest.raises(JpegError, match="premature end"):
+        analyze(cut)
+
+
+def test_the_pixels_are_those_that_pillow_decodes():
+    data = render(Exposure(1 / 60, 400, 5.6), 1000, FakeClock().now())
+    with Image.open(io.BytesIO(data)) as image:
+        counts = image.convert("L").histogram()
+    assert analyze(data).histogram.tolist() == counts
+
+
+def test_a_small_luma_shows_the_same_scene():
+    y, x = np.mgrid[0:1280, 0:1920]
+    pixels = np.repeat((x / 1920 * 200 + y / 1280 * 50).astype(np.uint8)[:, :, None], 3, axis=2)
+    small = small_luma(jpeg(pixels))
+    assert small.shape == (160, 240)
+    blocks = pixels[:, :, 0].reshape(160, 8, 240, 8).mean(axis=(1, 3))
+    assert np.abs(small - blocks).max() < 2
 
 
 def test_another_kind_of_file_is_no_picture():

@@ -1,5 +1,6 @@
 """`snaprig capture` and `snaprig scene` over devices in memory."""
 
+import hashlib
 import json
 from contextlib import contextmanager
 
@@ -13,8 +14,10 @@ from rig.errors import Abort, AskOperator
 from schemas.catalog import CatalogError
 from schemas.frame_store import list_frames
 from schemas.plan import SweepPlan
+from schemas.stamp import read_stamp, unstamp
 from schemas.workspace import WorkspaceError
 from tests.capture.lab import SMALL
+from tests.devices import HastyClock
 
 
 @pytest.fixture
@@ -31,6 +34,8 @@ def invoke(lab, monkeypatch):
             found.camera.close()
             found.meter.close()
 
+    # The light is watched by a thread that waits for real.
+    lab.clock = lab.camera.clock = lab.meter.clock = HastyClock()
     monkeypatch.setattr(rig.bench, "open_bench", bench)
 
     def invoke_command(group, *arguments, root=lab.workspace.root):
@@ -85,7 +90,7 @@ def test_run_stops_resumably_and_resume_goes_on_with_the_stored_plan(lab, invoke
 
 
 def test_a_failed_run_leaves_with_one_and_resume_shoots_again(lab, invoke, small):
-    lab.spoil(1, 1, lambda _data: b"")
+    lab.spoil(2, 1, lambda _data: b"")
     failed = invoke(capture, *RUN, "--plan", small, "--attempts", 1)
     assert failed.exit_code == 1
     assert "capture resume --scene cups --lighting bright" in failed.stderr
@@ -94,10 +99,12 @@ def test_a_failed_run_leaves_with_one_and_resume_shoots_again(lab, invoke, small
 
 def test_resume_names_the_other_unfinished_sweeps(lab, invoke, small):
     invoke(capture, *RUN, "--plan", small, "--limit", 2)
+    lab.meter.lux = lab.camera.lux = 10
     invoke(capture, "run", "--scene", "cups", "--lighting", "dim", "--plan", small, "--limit", 3)
     result = invoke(capture, "resume")
     assert "resuming cups under dim: 5 of 8" in result.stderr
     assert "also unfinished: cups under bright: 6 of 8" in result.stderr
+    lab.meter.lux = lab.camera.lux = 1000
     chosen = invoke(capture, "resume", "--lighting", "bright")
     assert "resuming cups under bright" in chosen.stderr
 
@@ -191,6 +198,9 @@ def test_the_auto_frame_is_the_cameras_own_choice(lab, invoke, small):
     (frame,) = list_frames(lab.catalog, kind="auto")
     assert (frame.requested, frame.kind, frame.outcome) == (None, "auto", "accepted")
     assert frame.ev_offset == document["ev_offset"]
+    stored = (lab.workspace.root / document["path"]).read_bytes()
+    assert read_stamp(stored)["kind"] == "auto"
+    assert hashlib.sha256(unstamp(stored)).hexdigest() == frame.camera_sha256
     with pytest.raises(Abort, match="has its auto frame already") as again:
         invoke(capture, *arguments)
     assert "--replace" in again.value.action

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from capture.ownership import owned
 from capture.stopping import StopRequest, stop_on_signals
 from rig.errors import Abort
+from rig.ownership import owned
 from tests.darkroom_process import ROOT
 
 
@@ -97,7 +97,7 @@ def test_a_workspace_has_one_owner(lab):
 
 def test_a_killed_owner_holds_nothing(lab):
     code = (
-        "import sys, time; from pathlib import Path; from capture.ownership import owned\n"
+        "import sys, time; from pathlib import Path; from rig.ownership import owned\n"
         "from schemas.workspace import Workspace\n"
         "with owned(Workspace(Path(sys.argv[1]))): print('held', flush=True); time.sleep(60)"
     )

@@ -11,6 +11,7 @@ import pytest
 from rig.bench import camera_of
 from rig.config import CameraConfig
 from rig.errors import AskOperator, Reconnect, Retry
+from rig.gphoto_camera import GphotoCamera
 from rig.protocols import Camera
 from schemas.exposure import Exposure, parse_f_number, parse_shutter_s, spell_shutter
 from schemas.jpeg import check_complete, read_exif
@@ -134,8 +135,28 @@ class TestCamera:
         camera.apply(TRIPLETS[0])
         assert_exif_is(camera.shoot(TIMEOUT_S).data, TRIPLETS[0])
 
+    def test_every_setting_is_read_as_it_is_now(self, camera, camera_under_test):
+        camera.open()
+        camera.apply(TRIPLETS[0])
+        settings = camera.read_settings()
+        assert settings["iso"] == str(TRIPLETS[0].iso)
+        assert parse_shutter_s(settings["shutterspeed"]) == pytest.approx(1 / 60)
+        assert settings["autoexposuremode"] == camera.mode() == "Manual"
+        assert settings["reviewtime"] == "None"
+        assert all(isinstance(value, str) for value in settings.values())
+        assert {"imageformat", "capturetarget", "drivemode", "whitebalance"} <= set(settings)
+        if camera_under_test.turn_dial is not None:
+            camera_under_test.turn_dial("P")
+            assert camera.read_settings()["autoexposuremode"] == "P"
+            camera_under_test.turn_dial("M")
+
+    def test_a_body_without_leftovers_has_none(self, camera):
+        camera.open()
+        assert camera.leftovers == 0
+
     def test_a_camera_that_is_not_open_asks_to_be_opened(self, camera):
-        for verb in (camera.mode, camera.offered, lambda: camera.shoot(1)):
+        verbs = (camera.mode, camera.offered, camera.read_settings, lambda: camera.shoot(1))
+        for verb in verbs:
             with pytest.raises(Reconnect):
                 verb()
 
@@ -157,6 +178,39 @@ class TestCameraOnTheWire:
         camera.open()
         camera.close()
         assert os.path.samestat(os.fstat(0), before)
+
+    def test_an_automatic_rendering_is_replaced_for_the_session_and_put_back(self, room):
+        room.post("/body", {"white_balance": 0, "picture_style": 0x87, "battery": 1})
+        camera = camera_of(CameraConfig(port=room.camera, white_balance="Shadow"))
+        try:
+            camera.open()
+            settings = camera.read_settings()
+            assert (settings["whitebalance"], settings["picturestyle"]) == ("Shadow", "Standard")
+            assert settings["batterylevel"] == "50%"  # Canon's own, not the standard one
+            camera.close()
+            plain = GphotoCamera(room.camera)
+            plain.open()
+            found = plain.read_settings()
+            plain.close()
+            assert (found["whitebalance"], found["picturestyle"]) == ("Auto", "Auto")
+        finally:
+            camera.close()
+            room.post("/body", {"white_balance": 1, "picture_style": 0x81, "battery": 2})
+
+    def test_a_picture_that_waited_in_the_body_is_counted(self, scene):
+        with darkroom(scene, timescale=0) as room:
+            camera = camera_of(CameraConfig(port=room.camera))
+            camera.open()
+            room.post("/faults", [{"name": "connection_drop", "at": 1}])
+            with pytest.raises(Reconnect):
+                _take(camera, TRIPLETS[0], 1.0)
+            camera.close()
+            camera.open()
+            assert camera.leftovers == 1
+            camera.close()
+            camera.open()
+            assert camera.leftovers == 0
+            camera.close()
 
     def test_pictures_come_whole_from_the_memory_card_too(self, room):
         camera = camera_of(CameraConfig(port=room.camera, target="Memory card"))
@@ -201,6 +255,23 @@ class TestCameraOnTheWire:
             camera.close()
             state = room.state()
             assert (state["buffer"], state["card"]) == ([], [])
+
+    def test_lost_connections_leave_no_descriptor_open(self, scene):
+        """libgphoto2 selects on its sockets: beyond descriptor 1023 it overwrites its stack."""
+        with darkroom(scene, timescale=0) as room:
+            camera = camera_of(CameraConfig(port=room.camera))
+            camera.open()
+            before = len(os.listdir("/dev/fd"))
+            for _ in range(3):
+                at = len(room.pictures()) + 1
+                room.post("/faults", [{"name": "connection_drop", "at": at, "times": 1}])
+                with pytest.raises(Reconnect):
+                    _take(camera, TRIPLETS[0], 1.0)
+                camera.close()
+                camera.open()
+            after = len(os.listdir("/dev/fd"))
+            camera.close()
+        assert after == before
 
     def test_a_silent_and_then_a_vanished_body_is_reconnect_and_the_next_one_is_taken(self, scene):
         with darkroom(scene, timescale=0) as room:

@@ -9,8 +9,9 @@ import pytest
 
 from hardware_mocks import canon_properties as tables
 from hardware_mocks.body_clock import BodyClock
-from hardware_mocks.canon_body import BodyState, CanonBody
+from hardware_mocks.canon_body import CanonBody
 from hardware_mocks.canon_properties import Mode, Prop
+from hardware_mocks.canon_states import BodyState
 from hardware_mocks.film import Film
 from hardware_mocks.journal import Journal
 from hardware_mocks.light import Light
@@ -177,9 +178,9 @@ def test_lost_exposure_is_journaled_and_the_body_goes_on(body, film, journal, mo
 
 
 def test_dial_and_zoom_are_announced(body):
-    body.turn_dial(Mode.P)
+    body.hands.turn_dial(Mode.P)
     assert {EventCode.PROPERTY_CHANGED, EventCode.CHOICES_CHANGED} <= set(codes(body))
-    body.zoom(55)
+    body.hands.zoom(55)
     assert EventCode.CHOICES_CHANGED in codes(body)
 
 

@@ -150,3 +150,36 @@ def test_cr2_holds_the_jpeg_where_its_header_says():
 def test_metered_ev_grows_by_one_a_stop():
     assert metered_ev(2000) - metered_ev(1000) == pytest.approx(1)
     assert math.isfinite(metered_ev(0))
+
+
+def test_the_menu_of_the_body_reaches_what_the_host_cannot_set(settings):
+    settings.set_by_hand("battery", 0)
+    assert settings.number(Prop.BATTERY) == 0
+    settings.set_by_hand("format", 8)
+    assert settings.image_format == tables.FORMATS[8]
+    before = settings.values[Prop.CUSTOM_FUNCTIONS]
+    settings.set_by_hand("custom_functions", {"0x201": 1})
+    after = settings.values[Prop.CUSTOM_FUNCTIONS]
+    assert len(before) == len(after) == int.from_bytes(after[:4], "little")
+    changed = [i for i in range(len(before)) if before[i] != after[i]]
+    words = [int.from_bytes(after[i : i + 4], "little") for i in range(0, len(after), 4)]
+    assert len(changed) == 1
+    assert words[changed[0] // 4 - 2 : changed[0] // 4 + 1] == [0x201, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("nothing", 1),
+        ("mode", 0),
+        ("focus", True),
+        ("focus", {"a": 1}),
+        ("owner", 1),
+        ("format", 10),
+        ("custom_functions", {"0x999": 1}),
+        ("custom_functions", {"0x3": 1}),
+    ],
+)
+def test_what_the_body_has_not_cannot_be_set_by_hand(settings, name, value):
+    with pytest.raises(ValueError, match=r".+"):
+        settings.set_by_hand(name, value)

@@ -68,9 +68,9 @@ def test_dial_is_turned(shared, mode):
 
 
 def test_faults_are_added(shared):
-    state = shared.post("/faults", [{"name": "lux_step", "at": 900, "lux": 3}])
-    expected = {"name": "lux_step", "at": 900, "times": 1, "left": 1, "lux": 3.0}
-    assert state["faults"] == [expected]
+    state = shared.post("/faults", [{"name": "lux_step_mid_exposure", "at": 900, "lux": 3}])
+    expected = {"name": "lux_step_mid_exposure", "at": 900, "times": 1, "left": 1}
+    assert state["faults"] == [expected | {"lux": 3.0, "for_s": 0.0}]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from docs.make_commands import PAGE, page, walk
 from rig.cli import snaprig
-from rig.config import CameraConfig, MeterConfig
+from rig.config import CameraConfig, MeterConfig, PreflightConfig
 from schemas.plan import Lighting, SweepPlan
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ def test_every_command_shows_an_example(path):
     assert "Examples:" in (COMMANDS[path].help or ""), path
 
 
-@pytest.mark.parametrize("model", [CameraConfig, MeterConfig, Lighting, SweepPlan])
+@pytest.mark.parametrize("model", [CameraConfig, MeterConfig, PreflightConfig, Lighting, SweepPlan])
 def test_every_setting_is_documented(model):
     text = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
     for key in set(model.model_fields) - {"name"}:

@@ -150,7 +150,9 @@ def test_wal_foreign_keys_and_full_sync(catalog):
 def test_a_failed_write_leaves_nothing(catalog):
     def write_and_fail() -> None:
         with catalog.write() as connection:
-            connection.execute(insert(t.lightings).values(**BRIGHT.model_dump()))
+            connection.execute(
+                insert(t.lightings).values(name="dim", lux=10, tolerance=0.1, ev_reference=5)
+            )
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

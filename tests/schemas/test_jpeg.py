@@ -16,8 +16,6 @@ from schemas.jpeg import (
     check_complete,
     iter_segments,
     read_exif,
-    read_xmp,
-    splice_xmp,
 )
 
 
@@ -130,20 +128,3 @@ def test_mutated_headers_never_raise_anything_else(data):
     for read in (check_complete, read_exif):
         with contextlib.suppress(JpegError):
             read(bytes(block))
-
-
-def test_xmp_is_spliced_without_touching_anything_else():
-    data = picture(exif_block(FNumber=(8, 1)))
-    assert read_xmp(data) is None
-    tagged = splice_xmp(data, b"<x:xmpmeta/>")
-    assert read_xmp(tagged) == b"<x:xmpmeta/>"
-    assert read_exif(tagged) == read_exif(data)
-    assert Image.open(io.BytesIO(tagged)).tobytes() == Image.open(io.BytesIO(data)).tobytes()
-    again = splice_xmp(tagged, b"<other/>")
-    assert read_xmp(again) == b"<other/>"
-    assert len(again) == len(tagged) - len(b"<x:xmpmeta/>") + len(b"<other/>")
-
-
-def test_an_oversized_packet_is_refused():
-    with pytest.raises(JpegError, match="does not fit"):
-        splice_xmp(picture(), b"x" * 70_000)

@@ -1,9 +1,7 @@
-"""Workspace layout, atomic files, and the verification of files against rows."""
+"""Workspace layout, atomic files, and the summary of a catalog."""
 
 import dataclasses
 import os
-import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +9,8 @@ from schemas import capture_store, frame_store
 from schemas.exposure import Exposure
 from schemas.plan import Lighting, SweepPlan
 from schemas.records import Frame, Outcome, RunStatus, Scene
-from schemas.summary import check_files, sha256_of, summarize
-from schemas.workspace import PARTIAL, Workspace, WorkspaceError, safe_name, write_atomically
+from schemas.summary import summarize
+from schemas.workspace import Workspace, WorkspaceError, safe_name, write_atomically
 
 PLAN = SweepPlan(shutter=("1/60", "1/30"), iso=(100,), f_number=(8,))
 
@@ -55,8 +53,6 @@ def swept(workspace):
             attempt=1,
             path=workspace.relative(path),
             size_bytes=7,
-            sha256=sha256_of(path),
-            camera_sha256=sha256_of(path),
         )
         rejected = dataclasses.replace(
             accepted,
@@ -66,12 +62,27 @@ def swept(workspace):
         )
         for frame in (accepted, rejected):
             frame_store.add_frame(catalog, frame)
-    return workspace, path
+    return workspace
 
 
-def check(workspace):
-    with workspace.catalog() as catalog:
-        return check_files(workspace, catalog)
+def test_what_is_set_aside_never_overwrites(workspace):
+    path = workspace.frames / "a" / "b.jpg"
+    for text in (b"1", b"2", b"3"):
+        write_atomically(path, text)
+        workspace.set_aside(path, "frames")
+    kept = sorted((workspace.root / "quarantine/frames/a").iterdir())
+    assert [p.name for p in kept] == ["b-2.jpg", "b-3.jpg", "b.jpg"]
+    assert [p.read_bytes() for p in kept] == [b"2", b"3", b"1"]
+    assert list(workspace.stored_files()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "held"),
+    [("a/b.jpg", True), ("../catalog.sqlite", False), (".", False), ("link/b.jpg", False)],
+)
+def test_only_files_among_the_frames_are_ours_to_move(workspace, tmp_path, path, held):
+    (workspace.frames / "link").symlink_to(tmp_path)
+    assert workspace.holds(workspace.frames / path) is held
 
 
 def test_layout(workspace):
@@ -119,8 +130,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_summary_counts_planned_and_what_became_of_it(swept):
-    workspace, _ = swept
-    with workspace.catalog() as catalog:
+    with swept.catalog() as catalog:
         summary = summarize(catalog)
     assert dataclasses.asdict(summary.frames) == {
         "planned": 4,
@@ -136,52 +146,3 @@ def test_summary_counts_planned_and_what_became_of_it(swept):
         ("dim", 2, True),
     ]
     assert (summary.runs, summary.runs_unfinished, summary.simulated) == (2, 1, True)
-
-
-def test_an_intact_workspace_checks_out(swept):
-    workspace, _ = swept
-    result = check(workspace)
-    assert (result.ok, result.checked, result.orphans) == (True, 1, [])
-
-
-def test_one_flipped_byte_is_found_and_named(swept):
-    workspace, path = swept
-    data = bytearray(path.read_bytes())
-    data[3] ^= 1
-    path.write_bytes(data)
-    result = check(workspace)
-    assert not result.ok
-    assert [p.file for p in result.problems] == [workspace.relative(path)]
-    assert "sha256" in result.problems[0].problem
-
-
-@pytest.mark.parametrize(
-    ("damage", "complaint"),
-    [(Path.unlink, "missing"), (lambda p: p.write_bytes(b"pict"), "4 bytes, the row says 7")],
-)
-def test_missing_and_short_files_are_named(swept, damage, complaint):
-    workspace, path = swept
-    damage(path)
-    (problem,) = check(workspace).problems
-    assert problem.problem == complaint
-
-
-def test_files_without_a_row_are_listed_and_harmless(swept):
-    workspace, path = swept
-    path.with_name("stray.jpg").touch()
-    path.with_name("half.jpg" + PARTIAL).touch()
-    result = check(workspace)
-    assert result.ok
-    assert [Path(name).name for name in result.orphans] == ["half.jpg.partial", "stray.jpg"]
-
-
-def test_a_broken_database_is_damage(swept):
-    workspace, _ = swept
-
-    raw = sqlite3.connect(workspace.catalog_path)
-    raw.execute("UPDATE frames SET run_id = 99")
-    raw.commit()
-    raw.close()
-    result = check(workspace)
-    assert not result.ok
-    assert "runs" in result.problems[0].problem

@@ -1,0 +1,53 @@
+"""Ask the person at the terminal to do something, and go on when it is done."""
+
+from __future__ import annotations
+
+import select
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+from capture.stopping import StopRequest
+from rig.errors import AskOperator
+
+#: Between two looks whether somebody asked to stop.
+_SLICE_S = 0.2
+
+Ask = Callable[[AskOperator], bool]
+
+
+def asker(
+    stop: StopRequest, say: Callable[[str], None], answers: TextIO | None = None
+) -> Ask | None:
+    """A function that waits for Enter; None where nobody sits at a terminal.
+
+    Its answer is False for ``q``, for the end of the input, and after a request to stop.
+
+    Parameters
+    ----------
+    stop : StopRequest
+        A signal does not end a read of the terminal: it is looked at in between.
+    say : callable
+        Shows a line.
+    answers : file or None
+        Where the answers come from; None for standard input, if that is a terminal.
+    """
+    source = answers
+    if source is None:
+        # Python has no standard input at all where a service manager gives none.
+        if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+            return None
+        source = sys.stdin
+
+    def ask(error: AskOperator) -> bool:
+        say(f"WAITING FOR YOU: {error}")
+        if error.action:
+            say(f"  {error.action}")
+        say("  press Enter when done, q and Enter to stop")
+        while not stop.asked:
+            if select.select([source], [], [], _SLICE_S)[0]:
+                answer = source.readline()
+                return answer != "" and answer.strip().lower() != "q"
+        return False
+
+    return ask
