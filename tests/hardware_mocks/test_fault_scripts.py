@@ -7,6 +7,7 @@ from hardware_mocks.faults import FaultScript, Scripted, UnknownFaultError, load
 from hardware_mocks.named_faults import FAULTS
 from hardware_mocks.occasions import Fetch, Release, ShutterOpens
 from schemas.exposure import Exposure
+from tests.darkroom_process import ROOT
 
 
 class Bulb:
@@ -100,6 +101,12 @@ def test_every_fault_of_the_requirements_has_its_name():
         "disk_full database_locked".split()
     )
     assert {FAULTS[name].part for name in ("disk_full", "database_locked")} == {"host"}
+
+
+def test_the_documentation_has_every_fault_with_its_report():
+    table = (ROOT / "docs" / "faults.md").read_text()
+    for fault in FAULTS.values():
+        assert f"| `{fault.name}` | {fault.description} | {fault.report} |" in table
 
 
 def test_each_fault_is_described_in_one_line():
