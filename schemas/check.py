@@ -172,9 +172,15 @@ def _file_problem(
         fault = ""
     elif hashlib.sha256(data).hexdigest() != frame.sha256:
         fault = "its bytes changed: sha256 differs from the row" + _identity(data, expected)
+    elif run.kind == IMPORTED:  # the file is another's: nothing of ours is in it
+        fault = ""
     else:
         fault = "; ".join(_contradictions(data, frame, expected))
-    return Problem(frame.path, fault, frame) if fault else None
+    if not fault:
+        return None
+    if run.kind == IMPORTED:  # nobody can shoot it again: import it anew
+        return Problem(frame.path, f"{fault} (imported)")
+    return Problem(frame.path, fault, frame)
 
 
 def _contradictions(data: bytes, frame: Frame, expected: dict[str, str]) -> list[str]:

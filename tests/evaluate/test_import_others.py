@@ -23,12 +23,12 @@ from evaluate.release.questions import parse_options
 from evaluate.release.top5 import top5_json
 from schemas.answer_store import ensure_stimuli, list_observers, list_responses, pending_stimuli
 from schemas.capture_store import list_lightings, list_scenes
+from schemas.check import check_files
 from schemas.exposure import Exposure
 from schemas.frame_store import list_frames
 from schemas.import_store import list_instances
 from schemas.plan import SweepPlan
 from schemas.records import Scene
-from schemas.summary import check_files
 from schemas.workspace import Workspace
 
 

@@ -18,10 +18,11 @@ from evaluate.vocabulary import load_vocabulary
 from schemas.answer_store import ensure_stimuli, list_observers, list_responses, pending_stimuli
 from schemas.capture_store import list_lightings, list_scenes
 from schemas.catalog import CatalogError
+from schemas.check import check_files
 from schemas.frame_store import list_frames
 from schemas.import_store import list_instances
 from schemas.records import Outcome, Scene
-from schemas.summary import check_files, summarize
+from schemas.summary import summarize
 from schemas.workspace import Workspace
 from tests.evaluate.made_release import CUP, HEADER, MUG, PATHS, Q3, Q4, ROWS, MadeRelease
 
