@@ -176,11 +176,8 @@ def _file_problem(
         fault = ""
     else:
         fault = "; ".join(_contradictions(data, frame, expected))
-    if not fault:
-        return None
-    if run.kind == IMPORTED:  # nobody can shoot it again: import it anew
-        return Problem(frame.path, f"{fault} (imported)")
-    return Problem(frame.path, fault, frame)
+    again = None if run.kind == IMPORTED else frame  # nobody here can shoot an imported one
+    return Problem(frame.path, fault, again) if fault else None
 
 
 def _contradictions(data: bytes, frame: Frame, expected: dict[str, str]) -> list[str]:
