@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import capture.rescue
+import rig.gphoto_camera
 from rig.config import default_rig_toml
 from schemas.capture_store import add_scene
 from schemas.exposure import Exposure
@@ -64,8 +66,13 @@ def fault_room(tmp_path_factory) -> Iterator[DarkroomProcess]:
 
 
 @pytest.fixture
-def make_fault_lab(fault_room, tmp_path) -> Callable[..., FaultLab]:
-    """Make a workspace on the devices of the dark room, which is put right before."""
+def make_fault_lab(fault_room, tmp_path, monkeypatch) -> Callable[..., FaultLab]:
+    """Make a workspace on the devices of the dark room, which is put right before.
+
+    A body that hangs is asked for ten seconds whether it is ready; here for one.
+    """
+    monkeypatch.setattr(capture.rescue, "_PROBES", 4)
+    monkeypatch.setattr(rig.gphoto_camera, "_READY_S", 1.0)
     return lambda **keys: FaultLab(tmp_path / "lab", fault_room.afresh(), **keys)
 
 
