@@ -50,7 +50,8 @@ COLUMNS = (
 #: Before the picture's own name: trial, experiment, subject, condition, category, a number.
 _PREFIX = re.compile(r"\d+_[^_]+_[^_]+_[^_]+_[^_]+_\d+_")
 
-_PERSON = re.compile(r"(subject|participant|human)", re.IGNORECASE)
+#: What the name of a person begins with.
+PERSON = re.compile(r"(subject|participant|human)", re.IGNORECASE)
 
 #: The condition of pictures that are shown as they are.
 _UNCHANGED = ("", "0", "original")
@@ -207,6 +208,6 @@ def _seconds(text: str) -> float | None:
 
 
 def _observer(dataset: str, subject: str) -> Observer:
-    kind: ObserverKind = "person" if _PERSON.match(subject) else "model"
+    kind: ObserverKind = "person" if PERSON.match(subject) else "model"
     spec = {"source": "model-vs-human", "dataset": dataset, "subject": subject}
     return Observer(f"{dataset}-{subject}", kind, spec)
