@@ -15,7 +15,6 @@ from typing import Any
 import click
 
 from evaluate.errors import EvaluateError
-from evaluate.review_cli import review
 from schemas.workspace import Workspace
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
@@ -30,9 +29,6 @@ class Stopped(click.ClickException):
 @click.group()
 def evaluate() -> None:
     """Models over the catalog, scoring, report."""
-
-
-evaluate.add_command(review)
 
 
 @evaluate.command()
