@@ -21,6 +21,15 @@ from evaluate.paper_models import (
 
 ROWS = load_paper_models().model
 TRAINING = {"words": "ImageNet-1k", "unit": "images"}
+# raw results in the release of models that the paper's tables do not list
+NOT_IN_THE_PAPER = {
+    "ViT-H-14_dfn5b",
+    "cspresnext50",
+    "internimage_xl_22kto1k_384",
+    "resnet152.tv_in1k",
+    "swin-large-patch4-window12-384",
+    "vit_huge_patch14_mae",
+}
 # torchvision's own records of the same checkpoints: weights enum, metric's place in its metadata
 TORCHVISION = {
     "resnet101.tv_in1k": ("ResNet101_Weights.IMAGENET1K_V1", "ImageNet-1K", "acc@1"),
@@ -109,6 +118,7 @@ def test_observers_of_the_release_have_their_row(snaprig_data):
         path.stem: (task, find_paper_model(path.stem).task)
         for task, pattern in files.items()
         for path in Path(snaprig_data).glob(pattern)
+        if path.stem not in NOT_IN_THE_PAPER
     }
     assert found
     assert all(task == of_row for task, of_row in found.values()), found
@@ -116,8 +126,9 @@ def test_observers_of_the_release_have_their_row(snaprig_data):
 
 def test_an_observer_is_matched_exactly():
     assert find_paper_model("vit-large-patch16-224").paper_name == "ViT-L/16"
-    with pytest.raises(EvaluateError, match="--paper"):
-        find_paper_model("vit_large_patch16_224")
+    for other in ("vit_large_patch16_224", *NOT_IN_THE_PAPER):
+        with pytest.raises(EvaluateError, match="--paper"):
+            find_paper_model(other)
 
 
 def test_timm_has_the_ids_and_sizes():
