@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from evaluate.errors import EvaluateError
+from evaluate.review_cli import review
 from schemas.workspace import Workspace
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
@@ -29,6 +30,9 @@ class Stopped(click.ClickException):
 @click.group()
 def evaluate() -> None:
     """Models over the catalog, scoring, report."""
+
+
+evaluate.add_command(review)
 
 
 @evaluate.command()

@@ -130,19 +130,20 @@ def _write(
     dataset = str(observer.spec.get("dataset", "")) if task == CHOICE else ""
     path = folder / quote(dataset or task, safe=" ") / f"{quote(observer.name, safe=' ')}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
+    ordered = sorted(trials, key=lambda trial: (_number(trial[1]), _number(trial[2])))
     # written aside, then renamed: nobody reads half a table
     partial = path.with_name(path.name + PARTIAL)
     with partial.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        writer.writerows(sorted(trials, key=_place))
+        writer.writerows(ordered)
     partial.replace(path)
     silent = sum(trial[COLUMNS.index("object_response")] == NO_RESPONSE for trial in trials)
     relative = path.relative_to(folder).as_posix()
     return Written(relative, observer.name, observer.kind, task, len(trials), silent)
 
 
-def _place(trial: tuple[object, ...]) -> tuple[tuple[int, str], ...]:
-    """Order of a session: numbers as numbers."""
-    texts = (str(trial[1]), str(trial[2]))
-    return tuple((int(text) if text.isdecimal() else 0, text) for text in texts)
+def _number(place: object) -> tuple[int, str]:
+    """Order in a session: numbers as numbers."""
+    text = str(place)
+    return int(text) if text.isdecimal() else 0, text
