@@ -74,7 +74,7 @@ def test_every_number_has_a_source_with_a_year():
 
 def test_unknown_is_said_not_filled_in():
     unknown = {row["paper_id"]: row["unknown"] for row in paper_models_json()}
-    assert unknown["owlvit-large-patch14"] == ["parameters", "training", "accuracy"]
+    assert unknown["owlvit-large-patch14"] == ["training", "accuracy"]
     assert unknown["resnet50.tv_in1k"] == []
     # a model that only answers questions has no ImageNet or COCO result to be unknown
     assert not any("accuracy" in unknown[row.paper_id] for row in ROWS if row.task == "vqa")
@@ -169,4 +169,4 @@ def test_the_command_lists_them():
 
     told = CliRunner().invoke(evaluate, ["models", "--paper"])
     assert told.exit_code == 0, told.output
-    assert "OWL-ViT (owlvit-large-patch14)  detection, parameters unknown" in told.output
+    assert "GroundingDINO B (grounding-dino-base)  detection, parameters unknown" in told.output
