@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from evaluate.errors import EvaluateError
 from evaluate.importing import ImportReport, Source, SourceReport
 from evaluate.importing_pictures import Picture, put_pictures, scene_name
+from evaluate.question_judges import OTHER
 from schemas.answer_store import CHOICE, ORIGINAL, put_observer
 from schemas.catalog import Catalog
 from schemas.import_store import (
@@ -89,7 +90,10 @@ def import_trials(catalog: Catalog, folder: Path) -> ImportReport:
     named = [Source(one.path, f"{dataset}/{one.name}", one.sha256) for one in sources]
     # the options of a choice are those of the whole data set, not of one session
     everything = [(source, list(_read(source.path))) for source in named]
-    options = tuple(sorted({row["category"] for _, rows in everything for row in rows}))
+    categories = {row["category"] for _, rows in everything for row in rows}
+    said = {row["object_response"].strip() for _, rows in everything for row in rows}
+    # `export trials` writes "other" for what is none of them: a wrong answer, not a row to drop
+    options = tuple(sorted(categories | ({OTHER} & said)))
     new = dict(report.split(named, known_imports(catalog, KIND)))
     for source, rows in everything:
         if source in new:
