@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from evaluate.errors import EvaluateError
+from evaluate.review_cli import review
 from schemas.workspace import Workspace
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
@@ -31,16 +32,27 @@ def evaluate() -> None:
     """Models over the catalog, scoring, report."""
 
 
+evaluate.add_command(review)
+
+
 @evaluate.command()
+@click.option(
+    "--paper", is_flag=True, help="The SNAP paper's 52 models: published size and results."
+)
 @_JSON
-def models(as_json: bool) -> None:
+def models(paper: bool, as_json: bool) -> None:
     """List the models, and what each needs to run here.
 
     \b
     Examples:
       snaprig evaluate models
       snaprig evaluate models --json
+      snaprig evaluate models --paper
+      snaprig evaluate models --paper --json
     """  # noqa: D301
+    if paper:
+        _list_paper_models(as_json)
+        return
     from evaluate.zoo import load_zoo, why_not_runnable
 
     rows = [
@@ -212,6 +224,19 @@ def report(root: Path, out: Path | None, as_json: bool) -> None:
         return
     click.echo(f"report: {done.path} ({done.path.stat().st_size / 1e6:.1f} MB)")
     _say_unscorable(done.unscorable)
+
+
+def _list_paper_models(as_json: bool) -> None:
+    from evaluate.paper_models import paper_model_line, paper_models_json
+
+    rows = paper_models_json()
+    if as_json:
+        click.echo(json.dumps({"models": rows}, indent=2))
+        return
+    for row in rows:
+        click.echo(paper_model_line(row))
+    for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
+        click.echo(reason)
 
 
 def _say_unscorable(unscorable: dict[str, str]) -> None:

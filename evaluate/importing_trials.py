@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from evaluate.errors import EvaluateError
 from evaluate.importing import ImportReport, Source, SourceReport
 from evaluate.importing_pictures import Picture, put_pictures, scene_name
+from evaluate.question_judges import OTHER
 from schemas.answer_store import CHOICE, ORIGINAL, put_observer
 from schemas.catalog import Catalog
 from schemas.import_store import (
@@ -50,7 +51,8 @@ COLUMNS = (
 #: Before the picture's own name: trial, experiment, subject, condition, category, a number.
 _PREFIX = re.compile(r"\d+_[^_]+_[^_]+_[^_]+_[^_]+_\d+_")
 
-_PERSON = re.compile(r"(subject|participant|human)", re.IGNORECASE)
+#: What the name of a person begins with.
+PERSON = re.compile(r"(subject|participant|human)", re.IGNORECASE)
 
 #: The condition of pictures that are shown as they are.
 _UNCHANGED = ("", "0", "original")
@@ -88,7 +90,10 @@ def import_trials(catalog: Catalog, folder: Path) -> ImportReport:
     named = [Source(one.path, f"{dataset}/{one.name}", one.sha256) for one in sources]
     # the options of a choice are those of the whole data set, not of one session
     everything = [(source, list(_read(source.path))) for source in named]
-    options = tuple(sorted({row["category"] for _, rows in everything for row in rows}))
+    categories = {row["category"] for _, rows in everything for row in rows}
+    said = {row["object_response"].strip() for _, rows in everything for row in rows}
+    # `export trials` writes "other" for what is none of them: a wrong answer, not a row to drop
+    options = tuple(sorted(categories | ({OTHER} & said)))
     new = dict(report.split(named, known_imports(catalog, KIND)))
     for source, rows in everything:
         if source in new:
@@ -207,6 +212,6 @@ def _seconds(text: str) -> float | None:
 
 
 def _observer(dataset: str, subject: str) -> Observer:
-    kind: ObserverKind = "person" if _PERSON.match(subject) else "model"
+    kind: ObserverKind = "person" if PERSON.match(subject) else "model"
     spec = {"source": "model-vs-human", "dataset": dataset, "subject": subject}
     return Observer(f"{dataset}-{subject}", kind, spec)

@@ -24,9 +24,11 @@ from evaluate.question_judges import (
     QuestionJudge,
 )
 from evaluate.release.rules import CLASSES
+from evaluate.rulings import overrule
 from evaluate.vocabulary import Vocabulary
 from schemas.answer_store import CLASSIFICATION
 from schemas.catalog import Catalog
+from schemas.ruling_store import load_rulings
 from schemas.verdict_store import TruthRow, VerdictRow, iter_truths, put_verdict_rows
 
 #: The default protocol: one rule for people and models.
@@ -52,11 +54,13 @@ def score_catalog(
     """Score the responses to classification, Q1 to Q4 and choices under a protocol.
 
     With `only_new`, only those without a verdict under this very vocabulary. A response whose
-    truth is not known gets a verdict of kind `unscorable`: neither right nor wrong.
+    truth is not known gets a verdict of kind `unscorable`: neither right nor wrong. A person's
+    ruling wins, but not under `release`, which is to be as released.
     """
     labels = _LabelJudge(vocabulary, release=protocol == RELEASE)
     questions = QuestionJudge(vocabulary, release=protocol == RELEASE)
     digest = vocabulary.digest if only_new else None
+    rulings = {} if protocol == RELEASE else load_rulings(catalog)
     scored = 0
     with without_collector():
         for block in iter_truths(catalog, (CLASSIFICATION, *QUESTIONS), protocol, digest):
@@ -64,6 +68,13 @@ def score_catalog(
                 labels.verdict(row) if row.task == CLASSIFICATION else questions.verdict(row)
                 for row in block
             ]
+            if rulings:
+                rows = [
+                    overrule(row.task, verdict, rulings[row.response_id])
+                    if row.response_id in rulings
+                    else verdict
+                    for row, verdict in zip(block, rows, strict=True)
+                ]
             put_verdict_rows(catalog, protocol, rows)
             scored += len(rows)
     return Scoring(scored, labels.unscorable | questions.unscorable)

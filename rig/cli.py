@@ -30,6 +30,7 @@ HELP = {
     "export": "Write the catalog in other formats.",
     "import": "Read data made elsewhere into the catalog.",
     "init": "Make a workspace.",
+    "questions": "Make the questions that people and models are asked.",
     "scene": "Add and list scenes.",
     "status": "Say what is in the workspace.",
 }

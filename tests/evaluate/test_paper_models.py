@@ -1,0 +1,172 @@
+"""The paper's 52 models: complete, consistent, sourced, and equal to what libraries say offline."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pydantic import ValidationError
+
+from evaluate.cli import evaluate
+from evaluate.errors import EvaluateError
+from evaluate.paper_models import (
+    PaperModel,
+    PaperModels,
+    find_paper_model,
+    load_paper_models,
+    paper_models_json,
+)
+
+ROWS = load_paper_models().model
+TRAINING = {"words": "ImageNet-1k", "unit": "images"}
+# raw results in the release of models that the paper's tables do not list
+NOT_IN_THE_PAPER = {
+    "ViT-H-14_dfn5b",
+    "cspresnext50",
+    "internimage_xl_22kto1k_384",
+    "resnet152.tv_in1k",
+    "swin-large-patch4-window12-384",
+    "vit_huge_patch14_mae",
+}
+# torchvision's own records of the same checkpoints: weights enum, metric's place in its metadata
+TORCHVISION = {
+    "resnet101.tv_in1k": ("ResNet101_Weights.IMAGENET1K_V1", "ImageNet-1K", "acc@1"),
+    "resnet50.tv_in1k": ("ResNet50_Weights.IMAGENET1K_V1", "ImageNet-1K", "acc@1"),
+    "vgg16.tv_in1k": ("VGG16_Weights.IMAGENET1K_V1", "ImageNet-1K", "acc@1"),
+    "RetinaNet_ResNet50_FPN": ("RetinaNet_ResNet50_FPN_Weights.COCO_V1", "COCO-val2017", "box_map"),
+    "FasterRCNN_ResNet50_FPN": (
+        "FasterRCNN_ResNet50_FPN_Weights.COCO_V1",
+        "COCO-val2017",
+        "box_map",
+    ),
+}
+
+
+def test_the_tables_are_complete():
+    assert Counter(row.task for row in ROWS) == {"classification": 23, "detection": 17, "vqa": 12}
+    assert len({row.paper_name for row in ROWS}) == len({row.paper_id for row in ROWS}) == 52
+
+
+def test_the_tables_are_the_papers(snaprig_data):
+    paper = snaprig_data.parent / "papers" / "snap.txt"
+    if not paper.is_file():
+        pytest.skip("the paper's text is not beside SNAPRIG_DATA")
+    text = paper.read_text(encoding="utf-8")
+    appendix = text[text.index("Appendix D Models") : text.index("Appendix E Evaluating VLMs")]
+    lines = [line.split("\t") for line in appendix.splitlines() if "\t" in line]
+    # a name is followed by its citation key, which starts with a year
+    listed = [
+        (re.sub(r" \d{4}_\S+$", "", name), id_) for name, id_ in lines if "Model id" not in id_
+    ]
+    assert [(row.paper_name, row.paper_id) for row in ROWS] == listed
+
+
+def test_every_number_has_a_source_with_a_year():
+    sources = load_paper_models().sources
+    for row in ROWS:
+        for part in (row.parameters, row.training, row.accuracy):
+            if part is not None and getattr(part, "millions", True) is not None:
+                assert part.sources, row.paper_name
+    assert all(re.search(r"\((?:.*\D)?20\d\d\)", source) for source in sources.values())
+
+
+def test_unknown_is_said_not_filled_in():
+    unknown = {row["paper_id"]: row["unknown"] for row in paper_models_json()}
+    assert unknown["owlvit-large-patch14"] == ["training", "accuracy"]
+    assert unknown["resnet50.tv_in1k"] == []
+    # a model that only answers questions has no ImageNet or COCO result to be unknown
+    assert not any("accuracy" in unknown[row.paper_id] for row in ROWS if row.task == "vqa")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"parameters": {"millions": 25.6, "sources": []}},
+        {"parameters": {"millions": 0, "sources": ["a"]}},
+        {"training": TRAINING | {"millions": 1.28}},
+        {"training": TRAINING | {"sources": ["a"]}},
+        {"accuracy": {"metric": "coco_ap", "percent": 40, "sources": ["a"]}},
+        {"accuracy": {"metric": "imagenet_top1", "percent": 140, "sources": ["a"]}},
+        {"task": "segmentation"},
+        {"parameter": 1},
+    ],
+)
+def test_a_wrong_row_is_refused(change):
+    row = {"paper_name": "A", "paper_id": "a", "task": "classification", "training": TRAINING}
+    assert PaperModel.model_validate(row).unknown == ("parameters", "training", "accuracy")
+    with pytest.raises(ValidationError):
+        PaperModel.model_validate(row | change)
+
+
+def test_twins_and_loose_sources_are_refused():
+    row = {"paper_name": "A", "paper_id": "a", "task": "vqa", "training": TRAINING}
+    with pytest.raises(ValidationError, match="paper_id used twice: a"):
+        PaperModels.model_validate({"sources": {}, "model": [row, row | {"paper_name": "B"}]})
+    with pytest.raises(ValidationError, match="never named: spare"):
+        PaperModels.model_validate({"sources": {"spare": "A book (2020)"}, "model": [row]})
+
+
+def test_observers_of_the_release_have_their_row(snaprig_data):
+    files = {
+        "classification": "snap/raw_results/image_classification/*.xlsx",
+        "vqa": "snap/raw_results/vqa/*.xlsx",
+        "detection": "snap/raw_results/object_detection/*.json",
+    }
+    found = {
+        path.stem: (task, find_paper_model(path.stem).task)
+        for task, pattern in files.items()
+        for path in Path(snaprig_data).glob(pattern)
+        if path.stem not in NOT_IN_THE_PAPER
+    }
+    assert found
+    assert all(task == of_row for task, of_row in found.values()), found
+
+
+def test_an_observer_is_matched_exactly():
+    assert find_paper_model("vit-large-patch16-224").paper_name == "ViT-L/16"
+    for other in ("vit_large_patch16_224", *NOT_IN_THE_PAPER):
+        with pytest.raises(EvaluateError, match="--paper"):
+            find_paper_model(other)
+
+
+def test_timm_has_the_ids_and_sizes():
+    timm = pytest.importorskip("timm")
+    torch = pytest.importorskip("torch")
+    rows = [row for row in ROWS if row.timm_id is not None]
+    missing = {row.timm_id for row in rows} - set(timm.list_pretrained())
+    if missing:
+        pytest.skip(f"this timm does not know {', '.join(sorted(missing))}")
+    assert len(rows) == 12
+    for row in rows:
+        with torch.device("meta"):
+            model = timm.create_model(row.timm_id, pretrained=False)
+        counted = sum(weight.numel() for weight in model.parameters()) / 1e6
+        assert row.parameters.millions == pytest.approx(counted, abs=1e-6), row.paper_name
+
+
+@pytest.mark.parametrize("paper_id", TORCHVISION)
+def test_torchvision_says_the_same(paper_id):
+    models = pytest.importorskip("torchvision.models")
+    weights, dataset, metric = TORCHVISION[paper_id]
+    meta = models.get_weight(weights).meta
+    row = find_paper_model(paper_id)
+    assert row.parameters.millions * 1e6 == pytest.approx(meta["num_params"])
+    assert row.accuracy.percent == meta["_metrics"][dataset][metric]
+
+
+def test_the_command_lists_them():
+    done = CliRunner().invoke(evaluate, ["models", "--paper", "--json"])
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.output)["models"]
+    assert len(rows) == 52
+    resnet = next(row for row in rows if row["paper_id"] == "resnet50.tv_in1k")
+    assert resnet["accuracy"]["sources"] == ["torchvision, metadata of the weight (2022)"]
+    assert all((row["status"] == "runnable") == (row["reason"] == "") for row in rows)
+    # nothing that runs here today is one of the paper's models
+    assert {row["status"] for row in rows} == {"metadata only"}
+
+    told = CliRunner().invoke(evaluate, ["models", "--paper"])
+    assert told.exit_code == 0, told.output
+    assert "GroundingDINO B (grounding-dino-base)  detection, parameters unknown" in told.output
