@@ -17,6 +17,9 @@ from schemas.tables import frames, lightings, observers, responses, scenes, stim
 ORIGINAL = "original"
 
 CLASSIFICATION = "classification"
+
+#: Kinds of frames that observers are asked about: not the rig's own auto and reference frames.
+_SHOWN = ("manual", "picture")
 DETECTION = "detection"
 
 #: One of the options is named (trials in the model-vs-human format).
@@ -81,7 +84,7 @@ def ensure_stimuli(catalog: Catalog, task: str, view: str = ORIGINAL) -> int:
     # in the order of the frames: else SQLite takes that of an index, and runs differ
     accepted = (
         select(frames.c.id, *_constants(view, task))
-        .where(frames.c.kind != "auto", frames.c.outcome == Outcome.ACCEPTED)
+        .where(frames.c.kind.in_(_SHOWN), frames.c.outcome == Outcome.ACCEPTED)
         .order_by(frames.c.id)
     )
     statement = (

@@ -302,6 +302,13 @@ def test_stimuli_are_made_for_accepted_frames_only_and_once(catalog, run_id):
     assert answer_store.ensure_stimuli(catalog, answer_store.CLASSIFICATION) == 0
 
 
+def test_auto_and_reference_frames_are_shown_to_nobody(catalog, run_id):
+    frame_store.add_frame(catalog, frame(run_id))
+    frame_store.add_frame(catalog, frame(run_id, kind="auto", requested=None, path="auto.jpg"))
+    frame_store.add_frame(catalog, frame(run_id, kind="reference", number=0, path="ref-000.jpg"))
+    assert answer_store.ensure_stimuli(catalog, answer_store.CLASSIFICATION) == 1
+
+
 def test_pending_is_subtraction(catalog, run_id):
     for denominator in (30, 60, 125):
         frame_store.add_frame(catalog, frame(run_id, Exposure(1 / denominator, 100, 8)))
