@@ -34,7 +34,6 @@ from schemas.answer_store import (
     CLASSIFICATION,
     ensure_stimuli,
     list_answers,
-    list_scorable,
     pending_stimuli,
     put_observer,
 )
@@ -45,6 +44,7 @@ from schemas.frame_store import count_outcomes, list_frames, load_attempts
 from schemas.plan import SweepPlan
 from schemas.records import Observer
 from schemas.summary import summarize
+from schemas.verdict_store import iter_truths
 
 LIGHTINGS = {"bright": (1000.0, 11), "dim": (10.0, 5)}
 READINGS_PER_RUN = 2000
@@ -127,7 +127,7 @@ QUERIES = (
     ),
     Query(
         "responses without a verdict, none (report)",
-        lambda catalog: length(list_scorable(catalog, CLASSIFICATION, PAPER, DIGEST[:16])),
+        lambda catalog: sum(map(len, iter_truths(catalog, [CLASSIFICATION], PAPER, DIGEST[:16]))),
         "verdicts primary key",
     ),
 )

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import JSON, Row, and_, delete, func, insert, literal, or_, select
+from sqlalchemy import JSON, Row, and_, delete, insert, literal, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from schemas.catalog import Catalog, CatalogError
-from schemas.records import Observer, Outcome, Response, Stimulus, Verdict, utc_now
+from schemas.records import Observer, Outcome, Response, Stimulus, utc_now
 from schemas.tables import frames, lightings, observers, responses, scenes, stimuli, verdicts
 
 #: The view that shows a frame as it is.
@@ -40,18 +40,6 @@ class PendingStimulus:
     options: tuple[str, ...]
     path: str
     sha256: str
-
-
-@dataclass(frozen=True)
-class Scorable:
-    """A response with what its scoring needs to know of the truth."""
-
-    response_id: int
-    category: str
-    count: int
-    text: str | None
-    payload: dict[str, Any]
-    error: str
 
 
 @dataclass(frozen=True)
@@ -204,67 +192,6 @@ def delete_failed_responses(catalog: Catalog, observer_id: int) -> int:
     )
     with catalog.write() as connection:
         return int(connection.execute(statement).rowcount)
-
-
-def put_verdicts(catalog: Catalog, new: Iterable[Verdict]) -> None:
-    """Store verdicts, replacing those of the same response and protocol."""
-    rows = [
-        {
-            "response_id": v.response_id,
-            "protocol": v.protocol,
-            "parsed": v.parsed,
-            "soft": v.soft,
-            "hard": v.hard,
-            "error_kind": v.error_kind,
-        }
-        for v in new
-    ]
-    if rows:
-        statement = upsert(verdicts)
-        replaced = {
-            name: statement.excluded[name] for name in ("parsed", "soft", "hard", "error_kind")
-        }
-        with catalog.write() as connection:
-            connection.execute(
-                statement.on_conflict_do_update(
-                    index_elements=["response_id", "protocol"], set_=replaced
-                ),
-                rows,
-            )
-
-
-def list_scorable(
-    catalog: Catalog, task: str, protocol: str, vocabulary: str | None = None
-) -> Iterator[Scorable]:
-    """Responses to a task with their truth, streamed.
-
-    With a `vocabulary` digest only those that no verdict of this protocol and vocabulary
-    covers: verdicts carry it as ``parsed["vocabulary"]``.
-    """
-    query = (
-        select(
-            responses.c.id,
-            scenes.c.category,
-            scenes.c.count,
-            responses.c.text,
-            responses.c.payload,
-            responses.c.error,
-        )
-        .select_from(responses)
-        .join(stimuli)
-        .join(frames)
-        .join(scenes, frames.c.scene_id == scenes.c.id)
-        .where(stimuli.c.task == task)
-    )
-    if vocabulary is not None:
-        same = and_(verdicts.c.response_id == responses.c.id, verdicts.c.protocol == protocol)
-        under = func.json_extract(verdicts.c.parsed, "$.vocabulary")
-        query = query.outerjoin(verdicts, same)
-        stale = or_(verdicts.c.response_id.is_(None), under.is_distinct_from(vocabulary))
-        query = query.where(stale)
-    with catalog.read() as connection:
-        for row in connection.execute(query).yield_per(1000):
-            yield Scorable(*row)
 
 
 def list_answers(

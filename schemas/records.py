@@ -251,18 +251,3 @@ class Response:
     frame_sha256: str = ""
     answered_at: datetime | None = None
     id: int | None = None
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A scored response under a named scoring protocol; derived, rebuilt at will.
-
-    `soft` and `hard` are None for no answer, which is not the same as wrong.
-    """
-
-    response_id: int
-    protocol: str
-    parsed: dict[str, Any]
-    soft: bool | None
-    hard: bool | None
-    error_kind: str = ""

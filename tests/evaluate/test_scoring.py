@@ -9,12 +9,12 @@ from schemas.answer_store import (
     add_responses,
     ensure_stimuli,
     list_answers,
-    list_scorable,
     pending_stimuli,
     put_observer,
 )
 from schemas.exposure import Exposure
 from schemas.records import Observer, Response
+from schemas.verdict_store import iter_truths
 
 TOP5 = [[968, "cup", 0.5], [504, "coffee mug", 0.2], [1, "goldfish", 0.1]]
 
@@ -87,7 +87,8 @@ def test_only_what_is_new_or_judged_by_another_vocabulary_is_scored_again(lab):
     frames(lab, 2, "cup")
     respond(lab, [{"top5": TOP5}] * 2)
     vocabulary = load_vocabulary()
-    assert len(list(list_scorable(lab.catalog, CLASSIFICATION, PAPER, vocabulary.digest))) == 2
+    waiting = iter_truths(lab.catalog, [CLASSIFICATION], PAPER, vocabulary.digest)
+    assert sum(map(len, waiting)) == 2
     assert score_catalog(lab.catalog, vocabulary, only_new=True).scored == 2
     assert score_catalog(lab.catalog, vocabulary, only_new=True).scored == 0
     assert score_catalog(lab.catalog, vocabulary).scored == 2

@@ -31,8 +31,8 @@ from schemas.records import (
     RunStatus,
     Scene,
     Stimulus,
-    Verdict,
 )
+from schemas.verdict_store import VerdictRow, put_verdict_rows
 
 BRIGHT = Lighting(name="bright", lux=1000, ev_reference=11)
 DEFAULT = Exposure(1 / 60, 400, 5.6)
@@ -360,8 +360,8 @@ def test_verdicts_are_replaced_by_protocol(catalog, run_id):
     answer_store.add_responses(catalog, [Response(pending.stimulus_id, observer)])
     (stored,) = answer_store.list_responses(catalog, observer)
     for soft in (False, True):
-        answer_store.put_verdicts(catalog, [Verdict(stored.id, "paper", {}, soft, soft)])
-    answer_store.put_verdicts(catalog, [Verdict(stored.id, "release", {}, None, None)])
+        put_verdict_rows(catalog, "paper", [VerdictRow(stored.id, "{}", soft, soft, "")])
+    put_verdict_rows(catalog, "release", [VerdictRow(stored.id, "{}", None, None, "")])
     with catalog.read() as connection:
         rows = connection.execute(select(t.verdicts).order_by(t.verdicts.c.protocol)).all()
     assert [(row.protocol, row.soft) for row in rows] == [("paper", 1), ("release", None)]
