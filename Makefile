@@ -41,7 +41,7 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/pip install --constraint constraints.txt --editable '.[evaluate,demo,dev]'
+	$(BIN)/pip install --constraint constraints.txt --editable '.[evaluate,experiment,export,demo,dev]'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/bin/python:
@@ -49,9 +49,11 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || .ci/need python3-venv
 	$(PYTHON) -m venv $(VENV)
 
-# Debian's gphoto2 command line is the independent peer of the virtual camera in the tests.
+# gphoto2: the independent peer of the virtual camera. Xvfb, OpenGL, fonts and sound libraries: what
+# PsychoPy needs to open a window without a screen. chromium: the dashboard's tests.
 system-test:
-	@.ci/need gphoto2
+	@.ci/need gphoto2 chromium xvfb xauth libgl1 libgl1-mesa-dri libglx-mesa0 libglu1-mesa \
+	  fontconfig fonts-dejavu-core libasound2 libjack-jackd2-0
 
 # The public release, pinned and verified, where the tests look for it: SNAPRIG_DATA=data make test
 data: data/snap/.verified

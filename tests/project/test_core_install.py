@@ -43,6 +43,7 @@ def test_core_dependencies_bring_no_heavy_package():
 def test_the_extras_bring_what_they_are_named_for():
     assert {"torch", "timm", "transformers"} <= closure("snaprig", "evaluate")
     assert "psychopy" in closure("snaprig", "experiment")
+    assert "pyarrow" in closure("snaprig", "export")
 
 
 def imported_by(code: str) -> set[str]:
