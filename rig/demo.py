@@ -231,9 +231,11 @@ class _DarkRoom:
 def _dark_room(photo: Path) -> Iterator[_DarkRoom]:
     # A process of its own: no module of the rig imports the virtual devices.
     command = [sys.executable, "-m", "hardware_mocks", "--scene", str(photo)]
-    command += ["--lux", "1000", "--timescale", "0"]
+    command += ["--lux", "1000", "--timescale", "0", "--end-with-stdin"]
     click.secho("starting the virtual dark room", dim=True, err=True)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             ready = process.stdout.readline() if process.stdout else ""
             if not ready:

@@ -27,7 +27,7 @@ SURVIVED = [
     ("double_event", 10, {}, set()),
     ("raw_plus_jpeg", 10, {}, {"wrong_size"}),
     ("connection_drop", 10, {}, {"reconnect"}),
-    ("reboot_with_defaults", 10, {}, {"reconnect"}),
+    ("reboot_with_defaults", 10, {"boot_s": 0.1}, {"reconnect"}),
     ("auto_iso", 11, {}, {"wrong_exif"}),
     ("autofocus_hunt", 8, {}, set()),
     ("slow_long_exposure", 6, {"times": 2}, set()),
