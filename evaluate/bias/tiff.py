@@ -132,26 +132,28 @@ def _read_ifd(
         if tag == _EXIF_IFD and kind in _POINTERS:
             (exif_at,) = struct.unpack(order + "I", inline)
         elif tag in WANTED and tag not in tags:
-            size = _SIZE.get(kind, 0) * number
-            if not 0 < size <= _LONGEST:
-                continue
-            if size > 4:
-                (at,) = struct.unpack(order + "I", inline)
-                if tag != _XMP and size > _LONGEST_TEXT:
-                    size = _LONGEST_TEXT
-                data = window.at(at, size)
-                if len(data) < size:
-                    cut = True
-                    continue
-            else:
-                data = inline[:size]
-            if tag == _XMP:
+            data = _payload(window, kind, number, inline, order)
+            if data is None:
+                cut = True
+            elif tag == _XMP:
                 xmp = data
-            else:
-                value = _decode(data, kind, order)
-                if value is not None:
-                    tags[tag] = value
+            elif data and (value := _decode(data, kind, order)) is not None:
+                tags[tag] = value
     return exif_at, cut, xmp
+
+
+def _payload(window: Window, kind: int, number: int, inline: bytes, order: str) -> bytes | None:
+    """The bytes of an entry; empty for a type or count that cannot be, None if they are cut."""
+    size = _SIZE.get(kind, 0) * number
+    if size <= 4:
+        return inline[:size]
+    if size > _LONGEST:
+        return b""
+    if kind == 2 and size > _LONGEST_TEXT:
+        size = _LONGEST_TEXT
+    (at,) = struct.unpack(order + "I", inline)
+    data = window.at(at, size)
+    return data if len(data) == size else None
 
 
 def _decode(data: bytes, kind: int, order: str) -> Value | None:
