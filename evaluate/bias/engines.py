@@ -40,6 +40,7 @@ def run_ray(
     """
     import ray
 
+    # tasks are idempotent, so a lost worker costs its task's time and nothing else
     ray.init(
         address=None if address == "local" else address,
         num_cpus=workers if address == "local" else None,
@@ -48,8 +49,8 @@ def run_ray(
     )
     remote = ray.remote(max_retries=5)(function)
     try:
-        ahead = workers or int(ray.cluster_resources().get("CPU", 1))
-        yield from _windowed(remote.remote, ray.get, tasks, ahead)
+        fetch: Callable[[Any], Result] = ray.get
+        yield from _windowed(remote.remote, fetch, tasks, workers)
     finally:
         ray.shutdown()
 

@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from evaluate.bias import tiff
 from evaluate.bias.header import Header
-from evaluate.bias.settings import Setting, Settings, exposure_value, interpret
-from evaluate.bias.tiff import Rational, Tags, Value
+from evaluate.bias.settings import Setting, exposure_value, interpret
+from evaluate.bias.sources import Unit
+from evaluate.bias.tiff import Rational, Value
 
 #: Values as they stand in the file: a fraction, or a number in the numerator over 1.
 _RATIONAL: Final = pa.struct([("numerator", pa.int64()), ("denominator", pa.int64())])
@@ -53,38 +54,21 @@ SCHEMA: Final = pa.schema(
 SOURCES: Final = ("exif", "rei", "apex", "xmp", "api")
 
 #: Reasons why a picture's header gave nothing: there is no readable picture.
-UNREADABLE: Final = frozenset({"unreadable", "empty", "unknown_format"})
+UNREADABLE: Final = frozenset(
+    {"unreadable", "empty", "unknown_format", "broken_shard", "not_downloaded"}
+)
 
 Row = tuple[Any, ...]
 
 
-def make_row(path: str, unit: str, stamp: str, header: Header) -> Row:
-    """One row in the order of `SCHEMA`."""
+def make_row(unit: Unit, path: str, header: Header, origin: str = "") -> Row:
+    """One row in the order of `SCHEMA`.
+
+    `origin` names where values come from that were read elsewhere (``api``).
+    """
     tags = header.tags
     found = interpret(tags)
-    return settings_row(
-        path,
-        unit,
-        stamp,
-        header.format,
-        header.reason,
-        tags,
-        found,
-        "xmp" if header.from_xmp else "",
-    )
-
-
-def settings_row(
-    path: str,
-    unit: str,
-    stamp: str,
-    file_format: str,
-    file_reason: str,
-    tags: Tags,
-    found: Settings,
-    source: str = "",
-) -> Row:
-    """One row in the order of `SCHEMA`; `source` replaces ``exif`` for values from elsewhere."""
+    source = "xmp" if header.from_xmp else origin
     shutter, f_number, iso = found.shutter, found.f_number, found.iso
     sources = [_source(setting, source) for setting in (shutter, f_number, iso)]
     ev: float | None
@@ -97,14 +81,14 @@ def settings_row(
         reason = None
     else:
         ev, worst = None, None
-        reason = file_reason or _first_reason(shutter, f_number, iso)
+        reason = header.reason or _first_reason(shutter, f_number, iso)
     iso_raw = tags.get(tiff.ISO)
     date = tags.get(tiff.DATE_TIME_ORIGINAL)
     return (
         _storable(path),
-        _storable(unit),
-        stamp,
-        file_format or None,
+        _storable(unit.path),
+        unit.stamp,
+        header.format or None,
         shutter.value,
         f_number.value,
         iso.value,
@@ -130,6 +114,11 @@ def settings_row(
         _text(tags.get(tiff.MAKE)),
         _text(tags.get(tiff.MODEL)),
     )
+
+
+def broken_row(unit: Unit, reason: str) -> Row:
+    """A row for a unit that cannot be read."""
+    return make_row(unit, unit.path, Header("", {}, False, reason))
 
 
 def batch(rows: list[Row]) -> pa.RecordBatch:
