@@ -19,8 +19,11 @@ _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _LONGEST: Final = 256 * 1024
 #: Steps over bytes that belong to no segment before a JPEG is given up.
 _MOST_GARBAGE: Final = 32 * 1024
-#: JPEG markers without a length: fill, TEM, RST0 to RST7, SOI.
-_BARE: Final = frozenset({0x01, *range(0xD0, 0xD9)})
+_APP1: Final = 0xE1
+#: Start of scan and end of image: no metadata behind.
+_END: Final = frozenset({0xDA, 0xD9})
+#: Markers that begin no segment: the ends, TEM, RST0 to RST7, SOI, and fill bytes.
+_SPECIAL: Final = _END | {0x00, 0x01, 0xFF, *range(0xD0, 0xD9)}
 
 
 @dataclass(slots=True)
@@ -69,39 +72,43 @@ def find_metadata(window: Window) -> Found:
 
 
 def _jpeg(window: Window) -> Found:
-    found = Found("jpeg")
+    found = Found("jpeg", [], [])
+    head = window.head
+    known = len(head) - 4
     at, garbage = 2, 0
     while True:
-        header = window.at(at, 4)
-        if len(header) < 4:
-            # the end of the picture in place of a segment is short, and no fault
-            found.truncated = header[:2] != b"\xff\xd9"
+        if at <= known:
+            mark, code, high, low = head[at : at + 4]
+        else:
+            header = window.at(at, 4)
+            if len(header) < 4:
+                # the end of the picture in place of a segment is short, and no fault
+                found.truncated = header[:2] != b"\xff\xd9"
+                return found
+            mark, code, high, low = header
+        if mark == 0xFF and code not in _SPECIAL:
+            size = high << 8 | low
+            if code == _APP1 and size > 8:
+                _app1(window, at + 4, size - 2, found)
+            at += 2 + size if size > 2 else 4
+        elif mark == 0xFF and code in _END:
             return found
-        mark, code, size = header[0], header[1], header[2] << 8 | header[3]
-        if mark != 0xFF:
+        elif mark == 0xFF:
+            at += 1 if code == 0xFF else 2
+        else:
             at += 1 if code == 0xFF else 2
             garbage += 1
             if garbage > _MOST_GARBAGE:
                 found.truncated = True
                 return found
-            continue
-        if code == 0xFF:
-            at += 1
-        elif code in _BARE:
-            at += 2
-        elif code in (0xDA, 0xD9):
-            return found
-        else:
-            if code == 0xE1 and size > 8:
-                body = window.at(at + 4, size - 2)
-                if body[:6] in (b"Exif\0\0", b"Exif\0\xff"):
-                    found.exif.append(Window(body[6:]))
-                elif body.startswith(_XMP_HEADER):
-                    found.xmp.append(body[len(_XMP_HEADER) :])
-                if len(body) < size - 2:
-                    found.truncated = True
-                    return found
-            at += 2 + max(size, 2)
+
+
+def _app1(window: Window, at: int, size: int, found: Found) -> None:
+    mark = window.at(at, 29)
+    if mark[:6] in (b"Exif\0\0", b"Exif\0\xff"):
+        found.exif.append(window.part(at + 6, size - 6))
+    elif mark == _XMP_HEADER:
+        found.xmp.append(window.at(at + 29, size - 29))
 
 
 def _png(window: Window) -> Found:

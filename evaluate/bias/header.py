@@ -11,7 +11,7 @@ from evaluate.bias.tiff import Tags, read_tiff
 from evaluate.bias.window import HEAD_BYTES, BudgetError, Window
 from evaluate.bias.xmp import read_xmp
 
-_TRIPLE = (tiff.EXPOSURE_TIME, tiff.F_NUMBER, tiff.ISO)
+_TRIPLE = frozenset({tiff.EXPOSURE_TIME, tiff.F_NUMBER, tiff.ISO})
 
 
 class Header(NamedTuple):
@@ -72,13 +72,13 @@ def parse(window: Window) -> Header:
         if directory is None or directory.broken:
             reason = reason or "bad_exif"
         if directory is not None:
-            tags |= directory.tags
+            tags = tags | directory.tags if tags else directory.tags
             if directory.xmp:
                 packets.append(directory.xmp)
-    if not any(tag in tags for tag in _TRIPLE):
+    if packets and _TRIPLE.isdisjoint(tags):
         for packet in packets:
             lost = read_xmp(packet)
-            if any(tag in lost for tag in _TRIPLE):
+            if not _TRIPLE.isdisjoint(lost):
                 return Header(found.format, tags | lost, True, reason)
     if not found.exif and not reason:
         reason = "no_exif"

@@ -10,10 +10,7 @@ from evaluate.bias import tiff
 from evaluate.bias.header import Header
 from evaluate.bias.settings import Setting, exposure_value, interpret
 from evaluate.bias.sources import Unit
-from evaluate.bias.tiff import Rational, Value
-
-#: Values as they stand in the file: a fraction, or a number in the numerator over 1.
-_RATIONAL: Final = pa.struct([("numerator", pa.int64()), ("denominator", pa.int64())])
+from evaluate.bias.tiff import Value
 
 #: One row a picture. `unit` is the file that is read (a picture, or a shard of many) and `stamp`
 #: its size and time of change: a unit with the same stamp is not read again.
@@ -35,8 +32,10 @@ SCHEMA: Final = pa.schema(
         ("exposure_time_reason", pa.dictionary(pa.int32(), pa.string())),
         ("f_number_reason", pa.dictionary(pa.int32(), pa.string())),
         ("iso_reason", pa.dictionary(pa.int32(), pa.string())),
-        ("exposure_time_raw", _RATIONAL),
-        ("f_number_raw", _RATIONAL),
+        ("exposure_time_numerator", pa.int64()),
+        ("exposure_time_denominator", pa.int64()),
+        ("f_number_numerator", pa.int64()),
+        ("f_number_denominator", pa.int64()),
         ("iso_raw", pa.int64()),
         ("exposure_mode", pa.int32()),
         ("exposure_program", pa.int32()),
@@ -101,8 +100,8 @@ def make_row(unit: Unit, path: str, header: Header, origin: str = "") -> Row:
         shutter.reason or None,
         f_number.reason or None,
         iso.reason or None,
-        _raw(tags.get(tiff.EXPOSURE_TIME)),
-        _raw(tags.get(tiff.F_NUMBER)),
+        *_raw(tags.get(tiff.EXPOSURE_TIME)),
+        *_raw(tags.get(tiff.F_NUMBER)),
         iso_raw if isinstance(iso_raw, int) else None,
         found.exposure_mode,
         found.exposure_program,
@@ -155,12 +154,11 @@ def _first_reason(shutter: Setting, f_number: Setting, iso: Setting) -> str:
     return next(f"{name}_{s.reason}" for name, s in named if s.value is None)
 
 
-def _raw(value: Value | None) -> dict[str, int] | None:
-    if isinstance(value, Rational):
-        return {"numerator": value.numerator, "denominator": value.denominator}
-    if isinstance(value, int):
-        return {"numerator": value, "denominator": 1}
-    return None
+def _raw(value: Value | None) -> tuple[int | None, int | None]:
+    """Numerator and denominator as they stand in the file; a whole number is over 1."""
+    if isinstance(value, tuple):
+        return value
+    return (value, 1) if isinstance(value, int) else (None, None)
 
 
 def _storable(path: str) -> str:

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from evaluate.bias import tiff
-from evaluate.bias.tiff import Rational, Tags, Value
+from evaluate.bias.tiff import Tags, Value
 
 #: What a camera can be set to. Longer exposures, wider lenses and higher sensitivities are typing
 #: errors of firmware: a 4,294,967,295 s exposure is "unknown" by another name.
@@ -105,10 +105,9 @@ def exposure_value(shutter_s: float, f_number: float, iso: float) -> float:
 
 def number(value: Value) -> tuple[float | None, str]:
     """A raw value as a number, or None with the reason."""
-    if isinstance(value, Rational):
-        if value.denominator == 0:
-            return None, "zero_denominator"
-        return value.numerator / value.denominator, ""
+    if isinstance(value, tuple):
+        numerator, denominator = value
+        return (numerator / denominator, "") if denominator else (None, "zero_denominator")
     if isinstance(value, str):
         try:
             parsed = float(value.split()[0])

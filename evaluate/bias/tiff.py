@@ -39,15 +39,45 @@ WANTED: Final = frozenset(
     }
 )  # fmt: skip
 
-#: Bytes of one value by type: byte, ASCII, short, long, rational, their signed sisters, float,
-#: double, IFD. Types beyond are not of TIFF 6.
-_SIZE: Final = {
-    1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4,
-}  # fmt: skip
-_CODE: Final = {1: "B", 3: "H", 4: "I", 6: "b", 8: "h", 9: "i", 11: "f", 12: "d", 13: "I"}
+#: Bytes of one value by type: byte, ASCII, short, long, rational, undefined, their signed sisters,
+#: float, double, IFD. Types beyond are not of TIFF 6.
+_SIZE: Final = (0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4)
+_BYTE, _ASCII, _SHORT, _LONG, _RATIONAL, _UNDEFINED = 1, 2, 3, 4, 5, 7
+_CODE: Final = {
+    1: "B",
+    3: "H",
+    4: "I",
+    5: "II",
+    6: "b",
+    8: "h",
+    9: "i",
+    10: "ii",
+    11: "f",
+    12: "d",
+    13: "I",
+}
+
+
+class _Order(NamedTuple):
+    """Byte order with what is unpacked most."""
+
+    sign: str
+    short: struct.Struct
+    long: struct.Struct
+    entry: struct.Struct
+    rational: struct.Struct
+
+
+def _order(sign: str) -> _Order:
+    return _Order(sign, *(struct.Struct(sign + code) for code in ("H", "I", "HHII", "II")))
+
+
+_ORDERS: Final = {b"II*\0": _order("<"), b"IIU\0": _order("<"), b"MM\0*": _order(">")}
 
 #: Types that a pointer to a directory may have; another one is damage.
 _POINTERS: Final = frozenset({4, 9, 13})
+
+_SEEN: Final = WANTED | {_EXIF_IFD}
 
 #: An IFD has a few dozen entries; the count is two bytes of a file that may be hostile.
 _MOST_ENTRIES = 2000
@@ -56,12 +86,8 @@ _LONGEST = 256 * 1024
 _LONGEST_TEXT = 256
 
 
-class Rational(NamedTuple):
-    """A fraction as it stands in the file; the denominator may be 0."""
-
-    numerator: int
-    denominator: int
-
+#: A fraction as it stands in the file: numerator and denominator, which may be 0.
+Rational = tuple[int, int]
 
 #: A value as it stands in the file: a number, a fraction, a text.
 Value = int | float | Rational | str
@@ -88,81 +114,97 @@ class Directory(NamedTuple):
 
 
 def read_tiff(window: Window) -> Directory | None:
-    """The exposure tags of a TIFF structure that begins at offset 0; None if it is none."""
+    """The exposure tags of a TIFF structure that begins at offset 0; None if it is none.
+
+    Raises
+    ------
+    BudgetError
+        If the structure wants more reads than an honest file.
+    """
     head = window.at(0, 8)
-    if head[:4] in (b"II*\0", b"IIU\0"):
-        order = "<"
-    elif head[:4] == b"MM\0*":
-        order = ">"
-    else:
+    order = _ORDERS.get(head[:4])
+    if order is None:
         return None
     if len(head) < 8:
         return Directory({}, True, b"")
-    (first,) = struct.unpack(order + "I", head[4:])
+    (first,) = order.long.unpack_from(head, 4)
     tags: Tags = {}
     main = _read_ifd(window, first, order, tags)
-    broken = main is None
-    xmp = b""
-    if main is not None:
-        exif_at, broken, xmp = main
-        if exif_at and exif_at != first:
-            own: Tags = {}
-            exif = _read_ifd(window, exif_at, order, own)
-            broken = broken or exif is None or exif[1]
-            tags |= own
-        elif exif_at:
-            broken = True
+    if main is None:
+        return Directory(tags, True, b"")
+    exif_at, broken, xmp = main
+    if exif_at == first:
+        broken = True
+    elif exif_at:
+        own: Tags = {}
+        exif = _read_ifd(window, exif_at, order, own)
+        broken = broken or exif is None or exif[1]
+        own = tags | own if tags else own
+        return Directory(own, broken, xmp)
     return Directory(tags, broken, xmp)
 
 
 def _read_ifd(
-    window: Window, offset: int, order: str, tags: Tags
+    window: Window, offset: int, order: _Order, tags: Tags
 ) -> tuple[int, bool, bytes] | None:
     """Fill `tags`; where the Exif IFD begins, whether anything was cut, and an XMP packet."""
     counted = window.at(offset, 2)
     if offset < 8 or len(counted) < 2:
         return None
-    (count,) = struct.unpack(order + "H", counted)
+    (count,) = order.short.unpack(counted)
     raw = window.at(offset + 2, 12 * min(count, _MOST_ENTRIES))
     cut = len(raw) < 12 * count
     if cut:
         raw = raw[: len(raw) // 12 * 12]
     exif_at, xmp = 0, b""
-    for tag, kind, number, inline in struct.iter_unpack(order + "HHI4s", raw):
-        if tag == _EXIF_IFD and kind in _POINTERS:
-            (exif_at,) = struct.unpack(order + "I", inline)
-        elif tag in WANTED and tag not in tags:
-            data = _payload(window, kind, number, inline, order)
-            if data is None:
-                cut = True
-            elif tag == _XMP:
-                xmp = data
-            elif data and (value := _decode(data, kind, order)) is not None:
-                tags[tag] = value
+    head = window.head
+    known = len(head)
+    little = order.sign == "<"
+    for tag, kind, number, value in order.entry.iter_unpack(raw):
+        if tag not in _SEEN or tag in tags:
+            continue
+        # the common cases without a call: this loop is most of the time of a scan
+        if kind == _SHORT and number == 1:
+            tags[tag] = value & 0xFFFF if little else value >> 16
+            continue
+        if tag == _EXIF_IFD:
+            exif_at = value if kind in _POINTERS else 0
+            continue
+        size = _SIZE[kind] * number if kind < 14 else 0
+        if 4 < size <= _LONGEST_TEXT and value + size <= known:
+            data: bytes | None = head[value : value + size]
+        else:
+            data = _payload(window, size, kind, order.long.pack(value), value)
+        if data is None:
+            cut = True
+        elif tag == _XMP:
+            xmp = data
+        elif kind == _ASCII:
+            text = data.partition(b"\0")[0].decode("latin-1").strip()
+            if text:
+                tags[tag] = text
+        elif data and (decoded := _decode(data, kind, order)) is not None:
+            tags[tag] = decoded
     return exif_at, cut, xmp
 
 
-def _payload(window: Window, kind: int, number: int, inline: bytes, order: str) -> bytes | None:
+def _payload(window: Window, size: int, kind: int, inline: bytes, at: int) -> bytes | None:
     """The bytes of an entry; empty for a type or count that cannot be, None if they are cut."""
-    size = _SIZE.get(kind, 0) * number
     if size <= 4:
         return inline[:size]
     if size > _LONGEST:
         return b""
-    if kind == 2 and size > _LONGEST_TEXT:
+    if kind == _ASCII and size > _LONGEST_TEXT:
         size = _LONGEST_TEXT
-    (at,) = struct.unpack(order + "I", inline)
     data = window.at(at, size)
     return data if len(data) == size else None
 
 
-def _decode(data: bytes, kind: int, order: str) -> Value | None:
-    """The first value of an entry; None for an empty text."""
-    if kind == 5:
-        return Rational(*struct.unpack(order + "II", data[:8]))
-    if kind == 10:
-        return Rational(*struct.unpack(order + "ii", data[:8]))
-    if kind in (2, 7):
+def _decode(data: bytes, kind: int, order: _Order) -> Value | None:
+    """The first value of an entry that is no text by type; None for nothing."""
+    if kind == _RATIONAL:
+        return order.rational.unpack_from(data)
+    if kind == _UNDEFINED:
         return data.partition(b"\0")[0].decode("latin-1").strip() or None
-    value: Value = struct.unpack_from(order + _CODE[kind], data)[0]
-    return value
+    values = struct.unpack_from(order.sign + _CODE[kind], data)
+    return values[0] if len(values) == 1 else values

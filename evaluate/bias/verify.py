@@ -22,7 +22,7 @@ from PIL import ExifTags, Image
 from evaluate.bias import tiff
 from evaluate.bias.header import read_header
 from evaluate.bias.settings import number
-from evaluate.bias.tiff import Rational, Value
+from evaluate.bias.tiff import Value
 
 #: Settings that are compared: the tag's name with ExifTool and Pillow.
 _COMPARED: Final = {
@@ -121,7 +121,7 @@ def _pillow_value(value: Any) -> float | None:  # noqa: ANN401 - a number, a fra
     if value is None:
         return None
     if hasattr(value, "denominator") and not isinstance(value, int):
-        return number(Rational(int(value.numerator), int(value.denominator)))[0]
+        return number((int(value.numerator), int(value.denominator)))[0]
     return number(value)[0] if isinstance(value, int | float | str) else None
 
 

@@ -82,6 +82,13 @@ class Window:
             return self._cache[offset - self._cache_at : end - self._cache_at]
         return self._read(offset, size)
 
+    def part(self, offset: int, size: int) -> Window:
+        """A window on `size` bytes from `offset`, with a budget of its own."""
+        head = self.head[offset : offset + size]
+        if len(head) == size or self._descriptor is None:
+            return Window(head)
+        return Window(head, self._descriptor, self._start + offset, size)
+
     def _read(self, offset: int, size: int) -> bytes:
         wanted = max(size, _STEP_BYTES)
         if self._size is not None:

@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 from evaluate.bias import tiff
-from evaluate.bias.tiff import Rational, Tags
+from evaluate.bias.tiff import Tags
 
 _FIELDS: Final = {
     b"ExposureTime": tiff.EXPOSURE_TIME,
@@ -59,7 +59,7 @@ def _add(tags: Tags, tag: int, text: str) -> None:
         return
     fraction = _FRACTION.fullmatch(text)
     if fraction:
-        tags.setdefault(tag, Rational(int(fraction[1]), int(fraction[2])))
+        tags.setdefault(tag, (int(fraction[1]), int(fraction[2])))
         return
     try:
         number = float(text)

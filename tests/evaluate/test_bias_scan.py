@@ -72,7 +72,7 @@ def test_one_row_a_picture_with_settings_or_reason(photos, tmp_path):
     rows = by_path(out)
     row = rows[f"{photos}/1/04.jpg"]
     assert (row["exposure_time_s"], row["f_number"], row["iso"]) == (0.008, 2.8, 104)
-    assert row["exposure_time_raw"] == {"numerator": 1, "denominator": 125}
+    assert (row["exposure_time_numerator"], row["exposure_time_denominator"]) == (1, 125)
     # EV = log2(2.8^2 * 125) - log2(1.04)
     assert row["ev"] == pytest.approx(9.8801, abs=1e-4)
     assert (row["source"], row["reason"], row["mode"]) == ("exif", None, "manual")
