@@ -179,10 +179,6 @@ def _read_ifd(
             cut = True
         elif tag == _XMP:
             xmp = data
-        elif kind == _ASCII:
-            text = data.partition(b"\0")[0].decode("latin-1").strip()
-            if text:
-                tags[tag] = text
         elif data and (decoded := _decode(data, kind, order)) is not None:
             tags[tag] = decoded
     return exif_at, cut, xmp
@@ -201,10 +197,10 @@ def _payload(window: Window, size: int, kind: int, inline: bytes, at: int) -> by
 
 
 def _decode(data: bytes, kind: int, order: _Order) -> Value | None:
-    """The first value of an entry that is no text by type; None for nothing."""
+    """The first value of an entry; None for an empty text."""
     if kind == _RATIONAL:
         return order.rational.unpack_from(data)
-    if kind == _UNDEFINED:
+    if kind in (_ASCII, _UNDEFINED):
         return data.partition(b"\0")[0].decode("latin-1").strip() or None
     values = struct.unpack_from(order.sign + _CODE[kind], data)
     return values[0] if len(values) == 1 else values
