@@ -364,9 +364,9 @@ def test_verify_finds_a_reader_that_is_wrong(photos, tmp_path, monkeypatch):
 @pytest.mark.soak
 def test_a_ray_cluster_gives_the_same_table(photos, tmp_path):
     out = tmp_path / "ray.parquet"
+    options = "--engine ray --address local --workers 2".split()
     subprocess.run(
-        [sys.executable, *"-m rig bias scan".split(), str(photos), "--out", str(out)]
-        + "--engine ray --address local --workers 2".split(),
+        [sys.executable, "-m", "rig", "bias", "scan", str(photos), "--out", str(out), *options],
         check=True,
         cwd=ROOT,
     )
