@@ -22,6 +22,7 @@ from schemas.workspace import WorkspaceError
 DONE, FAILED, WRONG_USAGE, RESUMABLE = 0, 1, 2, 3
 
 HELP = {
+    "bias": "Capture bias of image collections, from their Exif.",
     "capture": "Plan, run and resume sweeps.",
     "check": "Verify every file against its row.",
     "darkroom": "Run the virtual dark room: a Canon and a lux meter on the wire.",
