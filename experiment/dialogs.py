@@ -1,0 +1,138 @@
+"""Pages, choices and short texts around the trials. What is still held from before never counts."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Generator
+
+from experiment.answer_editor import AnswerEditor
+from experiment.inputs import Click, Input, Key, KeyPress, Moved, Typed, began_s
+from experiment.options_view import lay_out, option_at, option_for_key
+from experiment.views import OptionsView, Page, Screen, TextView, View
+
+#: Between looks at keyboard and mouse.
+POLL_S = 0.002
+
+#: Drawn anew this often: another window may have been there.
+REDRAW_S = 0.5
+
+#: Of a page to read.
+LINE_CHARACTERS, PAGE_LINES = 78, 22
+
+NEXT_HINT = "Press the space bar to go on"
+GO_ON, STOP = "Go on", "Stop the session"
+
+Told = Callable[[View], None]
+
+
+class LeftError(Exception):
+    """The participant stopped the session, and confirmed it."""
+
+
+def ask_to_leave(screen: Screen, told: Told) -> bool:
+    """Whether the participant, who pressed Esc, really wants to stop. Esc again goes on."""
+    prompt = "Stop the session? Your answers so far are kept."
+    return choose(screen, prompt, (GO_ON, STOP), told, escape=GO_ON) == STOP
+
+
+def read_pages(screen: Screen, title: str, body: str, told: Told, hint: str = NEXT_HINT) -> None:
+    """Show a text, in as many pages as it takes; space goes on. Raises LeftError."""
+    pages = paginate(body)
+    for number, text in enumerate(pages, start=1):
+        heading = f"{title} ({number} of {len(pages)})" if len(pages) > 1 else title
+        for event in _inputs(screen, Page(heading, text, hint), told):
+            if isinstance(event, KeyPress) and event.key is Key.SPACE:
+                break
+
+
+def wait_for_click(screen: Screen, prompt: str, label: str, told: Told) -> None:
+    """Wait until the one option shown is clicked with the mouse. Raises LeftError."""
+    boxes = lay_out((label,))
+    for event in _inputs(screen, OptionsView(prompt, boxes, keys=False), told):
+        if isinstance(event, Click) and option_at(boxes, event.x_px, event.y_px):
+            return
+
+
+def choose(
+    screen: Screen,
+    prompt: str,
+    options: tuple[str, ...],
+    told: Told,
+    escape: str | None = None,
+) -> str:
+    """The option that is clicked, or chosen by its key; `escape` is what Esc stands for.
+
+    Raises LeftError where Esc stands for nothing and the participant confirms to stop.
+    """
+    boxes = lay_out(options)
+    view = OptionsView(prompt, boxes, hint="Click one, or press its key")
+    for event in _inputs(screen, view, told, asks_on_escape=escape is None):
+        chosen: str | None = None
+        if isinstance(event, Click):
+            chosen = option_at(boxes, event.x_px, event.y_px)
+        elif isinstance(event, Typed):
+            chosen = option_for_key(boxes, event.text)
+        elif isinstance(event, KeyPress) and event.key is Key.ESCAPE:
+            chosen = escape
+        if chosen is not None:
+            return chosen
+    raise AssertionError("inputs never end")
+
+
+def ask_text(screen: Screen, prompt: str, hint: str, told: Told) -> str:
+    """A short text, submitted by Enter; empty where the participant rather says nothing."""
+    editor = AnswerEditor()
+    inputs = _inputs(screen, TextView(prompt, "", 0, hint), told)
+    for event in inputs:
+        if isinstance(event, Typed):
+            editor = editor.typed(event.text)
+        elif isinstance(event, Moved):
+            editor = editor.moved(event.motion)
+        elif isinstance(event, KeyPress) and event.key is Key.ENTER:
+            break
+        inputs.send(TextView(prompt, editor.text, editor.cursor, hint))
+    return editor.text.strip()
+
+
+def paginate(text: str) -> list[str]:
+    """A text wrapped to lines and pages of the screen; paragraphs stay apart. One page at least."""
+    lines: list[str] = []
+    for paragraph in text.strip().splitlines():
+        lines += textwrap.wrap(paragraph, LINE_CHARACTERS) or [""]
+    starts = range(0, max(1, len(lines)), PAGE_LINES)
+    return ["\n".join(lines[start : start + PAGE_LINES]).strip("\n") for start in starts]
+
+
+def _inputs(
+    screen: Screen, view: View, told: Told, *, asks_on_escape: bool = True
+) -> Generator[Input, View, None]:
+    """Inputs that began while the view was visible; a view sent in replaces it.
+
+    Esc asks whether to leave, and raises LeftError if so.
+    """
+    screen.inputs()
+    onset_s = drawn_s = _show(screen, view)
+    told(view)
+    while True:
+        for event in screen.inputs():
+            if began_s(event) < onset_s:
+                continue
+            if asks_on_escape and isinstance(event, KeyPress) and event.key is Key.ESCAPE:
+                if ask_to_leave(screen, told):
+                    raise LeftError
+                onset_s = drawn_s = _show(screen, view)
+                told(view)
+                continue
+            if (sent := (yield event)) is not None:
+                view = sent
+                drawn_s = _show(screen, view)
+                yield event  # what `send` returns
+        now_s = screen.now_s()
+        if now_s - drawn_s >= REDRAW_S:
+            drawn_s = _show(screen, view)
+        screen.wait_until(now_s + POLL_S)
+
+
+def _show(screen: Screen, view: View) -> float:
+    screen.draw(view)
+    return screen.flip()
