@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 
 from experiment.answer_editor import AnswerEditor
 from experiment.inputs import Click, Input, Key, KeyPress, Moved, Typed, began_s
@@ -40,15 +40,17 @@ def read_pages(screen: Screen, title: str, body: str, told: Told, hint: str = NE
     pages = paginate(body)
     for number, text in enumerate(pages, start=1):
         heading = f"{title} ({number} of {len(pages)})" if len(pages) > 1 else title
-        for event in _inputs(screen, Page(heading, text, hint), told):
-            if isinstance(event, KeyPress) and event.key is Key.SPACE:
-                break
+        dialog = _Dialog(screen, Page(heading, text, hint), told)
+        while not _is(dialog.next(), Key.SPACE):
+            pass
 
 
 def wait_for_click(screen: Screen, prompt: str, label: str, told: Told) -> None:
     """Wait until the one option shown is clicked with the mouse. Raises LeftError."""
-    boxes = lay_out((label,))
-    for event in _inputs(screen, OptionsView(prompt, boxes, keys=False), told):
+    boxes = lay_out((label,), keys=False)
+    dialog = _Dialog(screen, OptionsView(prompt, boxes), told)
+    while True:
+        event = dialog.next()
         if isinstance(event, Click) and option_at(boxes, event.x_px, event.y_px):
             return
 
@@ -66,31 +68,29 @@ def choose(
     """
     boxes = lay_out(options)
     view = OptionsView(prompt, boxes, hint="Click one, or press its key")
-    for event in _inputs(screen, view, told, asks_on_escape=escape is None):
-        chosen: str | None = None
+    dialog = _Dialog(screen, view, told, asks_on_escape=escape is None)
+    chosen: str | None = None
+    while chosen is None:
+        event = dialog.next()
         if isinstance(event, Click):
             chosen = option_at(boxes, event.x_px, event.y_px)
         elif isinstance(event, Typed):
             chosen = option_for_key(boxes, event.text)
-        elif isinstance(event, KeyPress) and event.key is Key.ESCAPE:
+        elif _is(event, Key.ESCAPE):
             chosen = escape
-        if chosen is not None:
-            return chosen
-    raise AssertionError("inputs never end")
+    return chosen
 
 
 def ask_text(screen: Screen, prompt: str, hint: str, told: Told) -> str:
     """A short text, submitted by Enter; empty where the participant rather says nothing."""
     editor = AnswerEditor()
-    inputs = _inputs(screen, TextView(prompt, "", 0, hint), told)
-    for event in inputs:
+    dialog = _Dialog(screen, TextView(prompt, "", 0, hint), told)
+    while not _is(event := dialog.next(), Key.ENTER):
         if isinstance(event, Typed):
             editor = editor.typed(event.text)
         elif isinstance(event, Moved):
             editor = editor.moved(event.motion)
-        elif isinstance(event, KeyPress) and event.key is Key.ENTER:
-            break
-        inputs.send(TextView(prompt, editor.text, editor.cursor, hint))
+        dialog.show(TextView(prompt, editor.text, editor.cursor, hint))
     return editor.text.strip()
 
 
@@ -103,36 +103,48 @@ def paginate(text: str) -> list[str]:
     return ["\n".join(lines[start : start + PAGE_LINES]).strip("\n") for start in starts]
 
 
-def _inputs(
-    screen: Screen, view: View, told: Told, *, asks_on_escape: bool = True
-) -> Generator[Input, View, None]:
-    """Inputs that began while the view was visible; a view sent in replaces it.
+def _is(event: Input, key: Key) -> bool:
+    return isinstance(event, KeyPress) and event.key is key
 
-    Esc asks whether to leave, and raises LeftError if so.
-    """
-    screen.inputs()
-    onset_s = drawn_s = _show(screen, view)
-    told(view)
-    while True:
-        for event in screen.inputs():
-            if began_s(event) < onset_s:
-                continue
-            if asks_on_escape and isinstance(event, KeyPress) and event.key is Key.ESCAPE:
-                if ask_to_leave(screen, told):
+
+class _Dialog:
+    """A view that waits. Inputs count from its onset; Esc asks whether to leave."""
+
+    def __init__(
+        self, screen: Screen, view: View, told: Told, *, asks_on_escape: bool = True
+    ) -> None:
+        self._screen, self._view, self._told = screen, view, told
+        self._asks_on_escape = asks_on_escape
+        self._queue: list[Input] = []
+        self._open()
+
+    def show(self, view: View) -> None:
+        """Show another state of the same dialog."""
+        self._view = view
+        self._screen.draw(view)
+        self._drawn_s = self._screen.flip()
+
+    def next(self) -> Input:
+        """The next input; raises LeftError where Esc was pressed and meant."""
+        while True:
+            self._queue += self._screen.inputs()
+            while self._queue:
+                event = self._queue.pop(0)
+                if began_s(event) < self._onset_s:
+                    continue
+                if not (self._asks_on_escape and _is(event, Key.ESCAPE)):
+                    return event
+                if ask_to_leave(self._screen, self._told):
                     raise LeftError
-                onset_s = drawn_s = _show(screen, view)
-                told(view)
-                continue
-            if (sent := (yield event)) is not None:
-                view = sent
-                drawn_s = _show(screen, view)
-                yield event  # what `send` returns
-        now_s = screen.now_s()
-        if now_s - drawn_s >= REDRAW_S:
-            drawn_s = _show(screen, view)
-        screen.wait_until(now_s + POLL_S)
+                self._open()
+            now_s = self._screen.now_s()
+            if now_s - self._drawn_s >= REDRAW_S:
+                self.show(self._view)
+            self._screen.wait_until(now_s + POLL_S)
 
-
-def _show(screen: Screen, view: View) -> float:
-    screen.draw(view)
-    return screen.flip()
+    def _open(self) -> None:
+        self._screen.inputs()
+        self._queue.clear()
+        self.show(self._view)
+        self._onset_s = self._drawn_s
+        self._told(self._view)

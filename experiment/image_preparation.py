@@ -67,7 +67,8 @@ def halve(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """
     height, width, channels = pixels.shape
     blocks = pixels.reshape(height // 2, 2, width // 2, 2, channels).astype(np.uint16)
-    return ((blocks.sum(axis=(1, 3)) + 2) // 4).astype(np.uint8)
+    mean: npt.NDArray[np.uint8] = ((blocks.sum(axis=(1, 3)) + 2) // 4).astype(np.uint8)
+    return mean
 
 
 def make_mask(kind: str, shown_px: tuple[int, int], seed: int) -> Image.Image:

@@ -58,10 +58,11 @@ def option_keys(options: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple((key, key) for key in _KEYS[: len(options)])
 
 
-def lay_out(options: Sequence[str], top_px: float = 60) -> tuple[Box, ...]:
+def lay_out(options: Sequence[str], *, keys: bool = True, top_px: float = 60) -> tuple[Box, ...]:
     """Boxes in rows, each row centered, in the order of the options; `top_px` of the first row."""
     boxes = []
-    for number, (label, (key, hint)) in enumerate(zip(options, option_keys(options), strict=True)):
+    chosen_by = option_keys(options) if keys else (("", ""),) * len(options)
+    for number, (label, (key, hint)) in enumerate(zip(options, chosen_by, strict=True)):
         row, column = divmod(number, COLUMNS)
         in_row = min(COLUMNS, len(options) - row * COLUMNS)
         x_px = (column - (in_row - 1) / 2) * (WIDTH_PX + GAP_PX)
@@ -77,4 +78,4 @@ def option_at(boxes: Sequence[Box], x_px: float, y_px: float) -> str | None:
 
 def option_for_key(boxes: Sequence[Box], text: str) -> str | None:
     """The option that a typed character chooses."""
-    return next((box.label for box in boxes if box.key == text.lower()), None)
+    return next((box.label for box in boxes if box.key and box.key == text.lower()), None)

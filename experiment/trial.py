@@ -164,7 +164,7 @@ class TrialRun:
     _first_s: float | None = None
     _interrupted_s: float = 0.0
     _esc_early: bool = False
-    _editor: AnswerEditor = AnswerEditor()
+    _editor: AnswerEditor = field(default_factory=AnswerEditor)
     _queue: list[Input] = field(default_factory=list)
     _drawn: View = field(default_factory=Blank)
     _drawn_s: float = 0.0
