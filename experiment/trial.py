@@ -22,6 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from PIL import Image
+
 from experiment.answer_editor import AnswerEditor
 from experiment.clock import undisturbed
 from experiment.dialogs import ask_to_leave
@@ -143,10 +145,12 @@ def legend(options: tuple[str, ...]) -> str:
 
 @dataclass
 class TrialRun:
-    """One trial on a screen that has its picture and mask loaded.
+    """One trial on a screen.
 
     Attributes
     ----------
+    picture, mask : Image
+        As shown, pixel by pixel; no mask in the reaction-time task.
     told : callable
         Is called with a question's view once it is visible (a robot watches).
     """
@@ -154,6 +158,8 @@ class TrialRun:
     screen: Screen
     schedule: Schedule
     question: Question
+    picture: Image.Image
+    mask: Image.Image | None
     told: Callable[[View], None] = lambda _view: None
     path: list[TrialState] = field(default_factory=lambda: [TrialState.FIXATION])
     _onsets: dict[TrialState, float] = field(default_factory=dict)
@@ -172,6 +178,7 @@ class TrialRun:
     def run(self) -> TrialOutcome:
         """Show it and wait for the answer."""
         self._boxes = lay_out(self.question.options)
+        self.screen.load(self.picture, self.mask, self._view())
         with undisturbed():
             self._present()
         self.told(self._view())

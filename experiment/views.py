@@ -75,8 +75,8 @@ class Screen(Protocol):
     def now_s(self) -> float:
         """Seconds of the clock that flips and inputs are stamped with."""
 
-    def load(self, picture: Image.Image, mask: Image.Image | None) -> None:
-        """Have a picture and its mask ready: `draw` of either then takes no upload."""
+    def load(self, picture: Image.Image, mask: Image.Image | None, question: View) -> None:
+        """Have all that a trial draws ready: no upload and no layout between its flips."""
 
     def draw(self, view: View) -> None:
         """Prepare what the next flip shows."""
@@ -89,3 +89,6 @@ class Screen(Protocol):
 
     def inputs(self) -> list[Input]:
         """What was done since the last call, in order."""
+
+    def alerts(self) -> list[str]:
+        """What else happened to the screen since the last call: another window took the keys."""

@@ -27,8 +27,11 @@ class ScriptedScreen:
     def now_s(self):
         return self.time_s
 
-    def load(self, picture, mask):
-        self.loaded.append((picture, mask))
+    def load(self, picture, mask, question):
+        self.loaded.append((picture, mask, question))
+
+    def alerts(self):
+        return []
 
     def draw(self, view):
         self._drawn = view

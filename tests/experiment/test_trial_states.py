@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import pytest
+from PIL import Image
 
 from experiment.dialogs import STOP
 from experiment.inputs import Motion
@@ -12,6 +13,7 @@ from experiment.views import Fixation, Mask, OptionsView, Picture, TextView
 from tests.experiment.scripted_screen import ScriptedScreen, diligent
 
 S = TrialState
+PICTURE = Image.new("RGB", (960, 640))
 TEXT = Question("What is it?", AnswerKind.TEXT)
 CHOICE = Question("What is it?", AnswerKind.OPTIONS, ("cup", "bottle", "other"))
 REACTION = Question("", AnswerKind.KEYS, ("penguin", "leopard", "container ship"), 2.5)
@@ -21,7 +23,7 @@ def run(question, on_view=None, hz=60.0, mode=Mode.FRAMES, screen=None):
     screen = screen or ScriptedScreen(hz, on_view or diligent())
     screen.on_view = on_view or screen.on_view
     told = []
-    outcome = TrialRun(screen, Schedule(mode, hz), question, told.append).run()
+    outcome = TrialRun(screen, Schedule(mode, hz), question, PICTURE, PICTURE, told.append).run()
     return outcome, screen, told
 
 
@@ -282,7 +284,7 @@ def test_reaction_time_has_a_deadline(after_s, answer):
 
 
 def test_an_arrow_that_is_not_in_the_diagram_is_a_defect():
-    trial = TrialRun(ScriptedScreen(), Schedule(Mode.FRAMES, 60), TEXT)
+    trial = TrialRun(ScriptedScreen(), Schedule(Mode.FRAMES, 60), TEXT, PICTURE, PICTURE)
     with pytest.raises(RuntimeError, match="cannot go from"):
         trial._to(TrialState.DONE)
 
