@@ -264,7 +264,7 @@ def _records(path: Path, data: bytes) -> Iterator[Record]:
 
 
 def _decode(document: Any, where: str) -> Record:  # noqa: ANN401 - any JSON
-    kind = _TYPES.get(document.get("type")) if isinstance(document, Mapping) else None
+    kind = _TYPES.get(str(document.get("type"))) if isinstance(document, Mapping) else None
     if kind is None:
         raise ExperimentError(f"{where} is no record of a session: {str(document)[:80]}")
     known = {one.name for one in fields(kind)}
