@@ -216,7 +216,10 @@ def encode(record: Record) -> bytes:
     values = asdict(record)
     values["at"] = record.at or datetime.now(UTC).isoformat(timespec="milliseconds")
     document = {"type": _NAMES[type(record)], **values}
-    return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+    try:
+        return json.dumps(document, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:  # half a surrogate pair: escaped it can be kept as it came
+        return json.dumps(document).encode() + b"\n"
 
 
 def read_log(path: Path) -> list[Record]:
