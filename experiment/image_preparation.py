@@ -16,6 +16,9 @@ from experiment.errors import ExperimentError
 #: Uniform noise, or plain white: the paper's text names both.
 MASKS = ("noise", "white")
 
+#: The background of the screen.
+GRAY = (128, 128, 128)
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -25,8 +28,14 @@ class Prepared:
     sha256: str
 
 
-def open_picture(path: Path, shown_px: tuple[int, int]) -> Prepared:
+def open_picture(path: Path, shown_px: tuple[int, int], *, fit: bool = False) -> Prepared:
     """Read a picture, turn it as its Exif says, and halve it where it is twice the shown size.
+
+    Parameters
+    ----------
+    fit : bool
+        Shrink or enlarge a picture of any other size into the shown one, on gray: for pictures
+        that no camera of ours took, and for practice.
 
     Raises
     ------
@@ -49,6 +58,8 @@ def open_picture(path: Path, shown_px: tuple[int, int]) -> Prepared:
     width_px, height_px = shown_px
     if upright.size == (2 * width_px, 2 * height_px):
         upright = Image.fromarray(halve(np.asarray(upright)))
+    if fit and upright.size != shown_px:
+        upright = ImageOps.pad(upright, shown_px, Image.Resampling.LANCZOS, color=GRAY)
     if upright.size != shown_px:
         raise ExperimentError(
             f"{path} has {upright.width} x {upright.height} px; what is shown at {width_px} x "

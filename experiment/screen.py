@@ -86,7 +86,7 @@ class PsychoPyScreen:
         photodiode: bool = False,
     ) -> None:
         try:
-            from psychopy import core, logging, visual  # type: ignore[import-untyped]
+            from psychopy import core, logging, visual
         except ImportError as error:
             raise ExperimentError(
                 f"human trials need PsychoPy ({error}): pip install 'snaprig[experiment]'"
@@ -101,7 +101,7 @@ class PsychoPyScreen:
             )  # fmt: skip
         except Exception as error:
             raise ExperimentError(_no_display(error)) from error
-        self._to_ours_s = clock.now_s() - logging.defaultClock.getTime()
+        self._to_ours_s: float = clock.now_s() - logging.defaultClock.getTime()
         self._gamma = self._set_gamma(gamma)
         self._rushed = bool(core.rush(True))
         self._queue: list[Input] = []
@@ -138,7 +138,7 @@ class PsychoPyScreen:
 
     def flip(self) -> float:
         """Show it; returns when the flip was done, which is when it became visible."""
-        flipped_s: float = self._window.flip()
+        flipped_s = float(self._window.flip())
         return flipped_s + self._to_ours_s
 
     def wait_until(self, when_s: float) -> None:
@@ -177,8 +177,8 @@ class PsychoPyScreen:
     def facts(self) -> ScreenFacts:
         """What the window system says."""
         import psychopy
-        import pyglet  # type: ignore[import-untyped]
-        from pyglet.gl import gl_info  # type: ignore[import-untyped]
+        import pyglet
+        from pyglet.gl import gl_info
 
         handle = self._window.winHandle
         wayland = bool(os.environ.get("WAYLAND_DISPLAY"))
@@ -214,7 +214,7 @@ class PsychoPyScreen:
         self.close()
 
     def _finish(self) -> None:
-        from pyglet import gl  # type: ignore[import-untyped]
+        from pyglet import gl
 
         gl.glFinish()
 
@@ -235,7 +235,7 @@ class PsychoPyScreen:
 
     def _listen(self) -> None:
         """Own handlers, stamped as they are called; PsychoPy's are not reached."""
-        from pyglet.window import key  # type: ignore[import-untyped]
+        from pyglet.window import key
 
         keys = {
             key.SPACE: Key.SPACE, key.RETURN: Key.ENTER, key.NUM_ENTER: Key.ENTER,
@@ -289,7 +289,7 @@ def _pair(size: Any) -> tuple[int, int]:  # noqa: ANN401 - an array or a tuple
 
 def _composited(handle: Any) -> bool | None:  # noqa: ANN401 - pyglet has no types
     try:
-        from pyglet.libs.x11 import xlib  # type: ignore[import-untyped]
+        from pyglet.libs.x11 import xlib
     except ImportError:
         return None
     display = handle.display._display  # noqa: SLF001 - pyglet offers no other way
