@@ -154,6 +154,7 @@ def run_session(
         )
         try:
             self_test(screen, lambda view: told(None, view))
+            screen.alerts()  # while it opened, the window came and went
             log.append(Event("self_test", {"keyboard": "ok", "mouse": "ok"}))
             return session.run()
         except (LeftError, DeclinedError):

@@ -177,10 +177,7 @@ class TrialRun:
 
     def run(self) -> TrialOutcome:
         """Show it and wait for the answer."""
-        self._boxes = lay_out(self.question.options)
-        self.screen.load(self.picture, self.mask, self._view())
-        with undisturbed():
-            self._present()
+        self.present()
         self.told(self._view())
         if self._esc_early:
             self._to(TrialState.LEAVING)
@@ -192,6 +189,14 @@ class TrialRun:
         while (step := steps.get(self._state)) is not None:
             step()
         return self._outcome()
+
+    def present(self) -> Evidence:
+        """Show fixation, image and mask, and leave the question visible."""
+        self._boxes = lay_out(self.question.options)
+        self.screen.load(self.picture, self.mask, self._view())
+        with undisturbed():
+            self._present()
+        return self._evidence()
 
     @property
     def _state(self) -> TrialState:
@@ -347,18 +352,23 @@ class TrialRun:
         self.screen.draw(self._drawn)
         self._drawn_s = self.screen.flip()
 
+    def _evidence(self) -> Evidence:
+        reaction = self.question.kind is AnswerKind.KEYS
+        prompt_s = self._onsets[TrialState.QUESTION]
+        image_s = prompt_s if reaction else self._onsets[TrialState.IMAGE]
+        return judge_trial(
+            self.schedule,
+            [flip for flip in self._flips_s if flip >= image_s],
+            image_s,
+            self._onsets.get(TrialState.MASK),
+            None if reaction else prompt_s,
+        )
+
     def _outcome(self) -> TrialOutcome:
         onsets, reaction = self._onsets, self.question.kind is AnswerKind.KEYS
         prompt_s = onsets[TrialState.QUESTION]
         image_s = prompt_s if reaction else onsets[TrialState.IMAGE]
         fixation_s = onsets[TrialState.FIXATION]
-        evidence = judge_trial(
-            self.schedule,
-            [flip for flip in self._flips_s if flip >= image_s],
-            image_s,
-            onsets.get(TrialState.MASK),
-            None if reaction else prompt_s,
-        )
         outcome = TrialOutcome(
             self._answer,
             None if self._answered_s is None else self._answered_s - prompt_s,
@@ -367,7 +377,7 @@ class TrialRun:
             image_s,
             onsets.get(TrialState.MASK),
             prompt_s,
-            evidence,
+            self._evidence(),
             self._interrupted_s,
             tuple((describe(e), e.at_s - fixation_s) for e in self._early[:MAX_EARLY]),
             len(self._early),
