@@ -76,61 +76,98 @@ class Pair:
     questions: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class _Size:
-    participants: int
-    categories: int
-    ev_offsets: int
-    lightings: int
-    questions: int
+class Assignment:
+    """Cells of all pairs so far, how often everything is used, and what one use more costs."""
 
+    def __init__(self, scenes: Sequence[Cells], pairs: Sequence[Pair], min_stops: int) -> None:
+        self.scenes = scenes
+        self.pairs = pairs
+        self.chosen: list[tuple[int, int] | None] = [None] * len(pairs)
+        self.far = [
+            np.abs(cells.ev_offset[:, None] - cells.ev_offset[None, :]) >= min_stops
+            for cells in scenes
+        ]
+        # both trials under one lighting: the second finds the count one higher
+        self._together = [
+            np.where(far, 0.0, np.inf)
+            + LIGHTING * (cells.lighting[:, None] == cells.lighting[None, :])
+            for cells, far in zip(scenes, self.far, strict=True)
+        ]
+        evs = 1 + max(int(cells.ev.max()) for cells in scenes)
+        lightings = 1 + max(int(cells.lighting.max()) for cells in scenes)
+        participants = 1 + max(pair.participant for pair in pairs)
+        questions = max(len(cells.askable) for cells in scenes)
+        self.ev = np.zeros(evs)
+        self._question_ev = np.zeros((questions, evs))
+        self._category_ev = np.zeros((1 + max(cells.category for cells in scenes), evs))
+        self._participant_ev = np.zeros((participants, evs))
+        self._lighting = np.zeros(lightings)
+        self._question_lighting = np.zeros((questions, lightings))
+        self._ev_lighting = np.zeros((evs, lightings))
+        self._participant_lighting = np.zeros((participants, lightings))
+        self.used = [np.zeros(len(cells.ev)) for cells in scenes]
 
-class _Counts:
-    """How often everything was used, and what one use more would cost."""
+    def place(self, number: int, found: tuple[int, int]) -> None:
+        """Give a pair its cells; those it had are free again."""
+        self.lift(number)
+        self.chosen[number] = found
+        self._count(number, found, 1)
 
-    def __init__(self, size: _Size, scenes: Sequence[Cells]) -> None:
-        self.ev = np.zeros(size.ev_offsets)
-        self.question_ev = np.zeros((size.questions, size.ev_offsets))
-        self.category_ev = np.zeros((size.categories, size.ev_offsets))
-        self.participant_ev = np.zeros((size.participants, size.ev_offsets))
-        self.lighting = np.zeros(size.lightings)
-        self.question_lighting = np.zeros((size.questions, size.lightings))
-        self.ev_lighting = np.zeros((size.ev_offsets, size.lightings))
-        self.participant_lighting = np.zeros((size.participants, size.lightings))
-        self.cells = [np.zeros(len(scene.ev)) for scene in scenes]
+    def lift(self, number: int) -> None:
+        """Take a pair's cells away, if it has any."""
+        before = self.chosen[number]
+        if before is not None:
+            self._count(number, before, -1)
+            self.chosen[number] = None
 
-    def add(self, pair: Pair, question: int, cells: Cells, cell: int, number: int) -> None:
-        ev, lighting = cells.ev[cell], cells.lighting[cell]
-        self.ev[ev] += number
-        self.question_ev[question, ev] += number
-        self.category_ev[cells.category, ev] += number
-        self.participant_ev[pair.participant, ev] += number
-        self.lighting[lighting] += number
-        self.question_lighting[question, lighting] += number
-        self.ev_lighting[ev, lighting] += number
-        self.participant_lighting[pair.participant, lighting] += number
-        self.cells[pair.scene][cell] += number
+    def costs(self, number: int, overall: float) -> Floats:
+        """Cost of every two cells for a pair that has none; infinite where they do not go.
 
-    def costs(self, pair: Pair, question: int, cells: Cells, overall: float) -> Floats:
+        Parameters
+        ----------
+        overall : float
+            Weight of the EV offsets over all questions.
+        """
+        pair = self.pairs[number]
+        first, second = (self._cell_costs(pair, question, overall) for question in pair.questions)
+        both: Floats = first[:, None] + second[None, :] + self._together[pair.scene]
+        return both
+
+    def _cell_costs(self, pair: Pair, question: int, overall: float) -> Floats:
+        cells = self.scenes[pair.scene]
         by_ev = (
             overall * self.ev
-            + QUESTION_EV * self.question_ev[question]
-            + CATEGORY_EV * self.category_ev[cells.category]
-            + PARTICIPANT_EV * self.participant_ev[pair.participant]
+            + QUESTION_EV * self._question_ev[question]
+            + CATEGORY_EV * self._category_ev[cells.category]
+            + PARTICIPANT_EV * self._participant_ev[pair.participant]
         )
         by_lighting = (
-            LIGHTING * (self.lighting + self.question_lighting[question])
-            + PARTICIPANT_LIGHTING * self.participant_lighting[pair.participant]
+            LIGHTING * (self._lighting + self._question_lighting[question])
+            + PARTICIPANT_LIGHTING * self._participant_lighting[pair.participant]
         )
+        both = by_ev[:, None] + by_lighting + EV_LIGHTING * self._ev_lighting
         costs: Floats = (
-            (by_ev[:, None] + by_lighting + EV_LIGHTING * self.ev_lighting)[
-                cells.ev, cells.lighting
-            ]
-            + REPEAT * (self.cells[pair.scene] // cells.pictures)
+            both[cells.ev, cells.lighting]
+            + REPEAT * (self.used[pair.scene] // cells.pictures)
             + ASKABLE * cells.askable.sum(axis=0)
         )
         costs[~cells.askable[question]] = np.inf
         return costs
+
+    def _count(self, number: int, found: tuple[int, int], change: int) -> None:
+        pair = self.pairs[number]
+        cells = self.scenes[pair.scene]
+        for question, cell in zip(pair.questions, found, strict=True):
+            ev, lighting = cells.ev[cell], cells.lighting[cell]
+            self.ev[ev] += change
+            self._question_ev[question, ev] += change
+            self._category_ev[cells.category, ev] += change
+            self._participant_ev[pair.participant, ev] += change
+            self._lighting[lighting] += change
+            self._question_lighting[question, lighting] += change
+            self._ev_lighting[ev, lighting] += change
+            self._participant_lighting[pair.participant, lighting] += change
+            self.used[pair.scene][cell] += change
 
 
 def choose_cells(
@@ -141,41 +178,95 @@ def choose_cells(
     Every scene must have two such cells for the questions of each of its pairs (see `fits`).
     """
     random = np.random.default_rng(seed)
-    counts = _Counts(_size(scenes, pairs), scenes)
-    apart = [_apart(cells, min_stops) for cells in scenes]
-    # both trials under one lighting: the second finds the count one higher
-    same_light = [
-        LIGHTING * (cells.lighting[:, None] == cells.lighting[None, :]) for cells in scenes
-    ]
-    chosen: list[tuple[int, int] | None] = [None] * len(pairs)
-    for sweep in range(MAX_SWEEPS):
-        overall = EV_OFFSET if sweep >= FIRST_SWEEPS else 0.0
-        changed = 0
-        for number in random.permutation(len(pairs)):
-            pair = pairs[number]
-            cells = scenes[pair.scene]
-            before = chosen[number]
-            if before is not None:
-                for question, cell in zip(pair.questions, before, strict=True):
-                    counts.add(pair, question, cells, cell, -1)
-            first, second = (
-                counts.costs(pair, question, cells, overall) for question in pair.questions
-            )
-            both = first[:, None] + second[None, :] + apart[pair.scene] + same_light[pair.scene]
-            best = both.min()
-            if before is None or both[before] > best:
-                ties = np.flatnonzero(both == best)
-                place = ties[0] if len(ties) == 1 else random.choice(ties)
-                found = divmod(int(place), len(cells.ev))
-                changed += 1
-            else:
-                found = before
-            chosen[number] = found
-            for question, cell in zip(pair.questions, found, strict=True):
-                counts.add(pair, question, cells, cell, 1)
-        if not changed and sweep >= FIRST_SWEEPS:
+    found = Assignment(scenes, pairs, min_stops)
+    for _ in range(FIRST_SWEEPS):
+        _sweep(found, random, 0.0)
+    for _ in range(MAX_SWEEPS):
+        changed = _sweep(found, random, EV_OFFSET)
+        if not changed and not even_out(found):
             break
-    return [pair for pair in chosen if pair is not None]
+    while even_out(found):
+        pass
+    return [cells for cells in found.chosen if cells is not None]
+
+
+def _sweep(found: Assignment, random: np.random.Generator, overall: float) -> int:
+    """Give each pair in turn what costs least; how many changed."""
+    changed = 0
+    for number in random.permutation(len(found.pairs)):
+        before = found.chosen[number]
+        found.lift(number)
+        costs = found.costs(number, overall)
+        best = costs.min()
+        if before is None or costs[before] > best:
+            ties = np.flatnonzero(costs == best)
+            place = ties[0] if len(ties) == 1 else random.choice(ties)
+            row, column = divmod(int(place), costs.shape[1])
+            found.place(number, (row, column))
+            changed += 1
+        else:
+            found.place(number, before)
+    return changed
+
+
+def even_out(found: Assignment) -> bool:
+    """Move one trial from an EV offset to one that has at least two fewer; whether it could.
+
+    Directly that was tried already. Along a chain each trial takes the offset that the next one
+    leaves, so that only the first and the last offset change their number.
+    """
+    hops = _hops(found)
+    for start in np.argsort(-found.ev, kind="stable"):
+        path = _path(found.ev, hops, int(start))
+        if path:
+            # the last first: each then finds the place that it needs
+            for number, cells in reversed([hops[hop] for hop in path]):
+                found.place(number, cells)
+            return True
+    return False
+
+
+def _path(
+    ev: Floats, hops: dict[tuple[int, int], tuple[int, tuple[int, int]]], start: int
+) -> list[tuple[int, int]]:
+    """The shortest chain of hops to an EV offset with two fewer, each of a pair of its own."""
+    chains: list[list[tuple[int, int]]] = [[]]
+    seen = {start}
+    for chain in chains:
+        end = chain[-1][1] if chain else start
+        for hop in sorted(hops):
+            if hop[0] == end and hop[1] not in seen:
+                longer = [*chain, hop]
+                if len({hops[one][0] for one in longer}) < len(longer):
+                    continue
+                if ev[hop[1]] <= ev[start] - 2:
+                    return longer
+                seen.add(hop[1])
+                chains.append(longer)
+    return []
+
+
+def _hops(found: Assignment) -> dict[tuple[int, int], tuple[int, tuple[int, int]]]:
+    """For each two EV offsets a pair that can move a trial between them, and its new cells.
+
+    No move shows a picture more often than the one that it leaves.
+    """
+    hops: dict[tuple[int, int], tuple[int, tuple[int, int]]] = {}
+    for number, (pair, chosen) in enumerate(zip(found.pairs, found.chosen, strict=True)):
+        if chosen is None:
+            continue
+        cells = found.scenes[pair.scene]
+        repeats = found.used[pair.scene] // cells.pictures
+        for place, question in enumerate(pair.questions):
+            cell, other = chosen[place], chosen[1 - place]
+            left = (found.used[pair.scene][cell] - 1) // cells.pictures[cell]
+            free = found.far[pair.scene][other] & cells.askable[question] & (repeats <= left)
+            for target in np.flatnonzero(free):
+                hop = (int(cells.ev[cell]), int(cells.ev[target]))
+                if hop[0] != hop[1] and hop not in hops:
+                    new = (int(target), other) if place == 0 else (other, int(target))
+                    hops[hop] = (number, new)
+    return hops
 
 
 def fits(cells: Cells, questions: tuple[int, int], min_stops: int) -> bool:
@@ -183,18 +274,3 @@ def fits(cells: Cells, questions: tuple[int, int], min_stops: int) -> bool:
     first, second = (cells.askable[question] for question in questions)
     far = np.abs(cells.ev_offset[:, None] - cells.ev_offset[None, :]) >= min_stops
     return bool((far & first[:, None] & second[None, :]).any())
-
-
-def _apart(cells: Cells, min_stops: int) -> Floats:
-    stops = np.abs(cells.ev_offset[:, None] - cells.ev_offset[None, :])
-    return np.where(stops >= min_stops, 0.0, np.inf)
-
-
-def _size(scenes: Sequence[Cells], pairs: Sequence[Pair]) -> _Size:
-    return _Size(
-        participants=1 + max(pair.participant for pair in pairs),
-        categories=1 + max(cells.category for cells in scenes),
-        ev_offsets=1 + max(int(cells.ev.max()) for cells in scenes),
-        lightings=1 + max(int(cells.lighting.max()) for cells in scenes),
-        questions=max(len(cells.askable) for cells in scenes),
-    )

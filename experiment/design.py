@@ -85,7 +85,7 @@ def make_design(candidates: Sequence[Candidate], request: Request) -> Design:
     offsets = request.ev_offsets or common_offsets(pictures)
     pool = _Pool.of([one for one in pictures if one.ev_offset in offsets])
     groups = [1 + number % 2 for number in range(request.participants)]
-    scenes_of = {group: _usable(pool, group, request) for group in sorted(set(groups))}
+    scenes_of = _scenes_of(pool, sorted(set(groups)), request)
     rng = random.Random(f"snaprig design {request.seed}")  # noqa: S311 - no secret
     dealer = _SceneDealer(pool, rng)
     # a group after the other: each has scenes and categories in balance, and so have both
@@ -161,40 +161,48 @@ def _questions(group: int) -> tuple[int, int]:
     return _TASKS.index(first), _TASKS.index(second)
 
 
-def _usable(pool: _Pool, group: int, request: Request) -> set[int]:
-    """Scenes that a group can be shown twice; InfeasibleError where there are too few."""
+def _scenes_of(pool: _Pool, groups: Sequence[int], request: Request) -> dict[int, set[int]]:
+    """Scenes that each group can be shown twice; InfeasibleError where there are too few."""
     if not pool.names:
         raise InfeasibleError(
             "frames", "no accepted frame to show; capture some, or `snaprig import snap`"
         )
-    questions = _questions(group)
-    asked = [
-        number
-        for number, cells in enumerate(pool.cells)
-        if all(cells.askable[question].any() for question in questions)
-    ]
-    usable = {n for n in asked if fits(pool.cells[n], questions, request.min_stops)}
-    if len(usable) >= request.trials:
+    asked, usable = {}, {}
+    for group in groups:
+        questions = _questions(group)
+        asked[group] = {
+            number
+            for number, cells in enumerate(pool.cells)
+            if all(cells.askable[question].any() for question in questions)
+        }
+        usable[group] = {
+            number
+            for number in asked[group]
+            if fits(pool.cells[number], questions, request.min_stops)
+        }
+    worst = min(groups, key=lambda group: len(usable[group]))
+    most, total, wanted = len(usable[worst]), len(pool.names), request.trials
+    if most >= wanted:
         return usable
-    total, wanted = len(pool.names), request.trials
-    tasks = " and ".join(GROUPS[group])
-    fit = f"`--trials-per-question {len(usable)}` fits" if usable else "no smaller number fits"
+    tasks = " and ".join(GROUPS[worst])
+    fit = f"`--trials-per-question {most}` fits" if most else "no smaller number fits"
+    need = f"{wanted} trials a question need {wanted} scenes"
     if total < wanted:
         raise InfeasibleError(
             "scenes",
-            f"each is shown once a question, so {wanted} trials a question need {wanted} scenes; "
-            f"there are {total}, of which {len(usable)} can be used for {tasks}: {fit}",
+            f"each is shown once a question, so {need}; there are {total}, of which {most} can be "
+            f"used for {tasks}: {fit}",
         )
-    if len(asked) < wanted:
+    if len(asked[worst]) < wanted:
         raise InfeasibleError(
             "options",
-            f"{wanted} trials a question need {wanted} scenes; {len(asked)} of {total} have "
-            f"frames that {tasks} can be asked about, with known options: {fit}",
+            f"{need}; {len(asked[worst])} of {total} have frames that {tasks} can be asked about, "
+            f"with known options: {fit}",
         )
     raise InfeasibleError(
         "stops apart",
-        f"{wanted} trials a question need {wanted} scenes with two frames for {tasks} that are "
-        f"{request.min_stops} stops apart or more; {len(usable)} of {total} have them: {fit}",
+        f"{need} with two frames for {tasks} that are {request.min_stops} stops apart or more; "
+        f"{most} of {total} have them: {fit}",
     )
 
 

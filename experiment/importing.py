@@ -186,9 +186,10 @@ def _import(catalog: Catalog, session: Session) -> ImportedSession:
 def _responses(catalog: Catalog, session: Session, best: list[TrialRecord]) -> list[Response]:
     header = session.header
     stimuli = stimuli_by_key(catalog, sorted({one.task for one in best}))
-    spec: dict[str, Any] = {"source": "snaprig experiment"}
+    # the data set keeps them apart from imported people, and robots apart from both
+    spec: dict[str, Any] = {"source": "snaprig experiment", "dataset": "sessions"}
     if session.robot:
-        spec["robot"] = True
+        spec |= {"dataset": "robots", "robot": True}
     observer_id = put_observer(catalog, Observer(header.participant, "person", spec))
     found = []
     for one in best:
