@@ -28,3 +28,14 @@ def undisturbed() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """What exists now is not searched by the collections inside: they take a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

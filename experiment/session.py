@@ -15,6 +15,7 @@ from typing import Any
 from PIL import Image
 
 from experiment import texts
+from experiment.clock import settled
 from experiment.dialogs import LeftError, ask_text, choose, read_pages
 from experiment.records import Block, ParticipantPlan, Trial
 from experiment.timing import Mode, Schedule
@@ -108,9 +109,10 @@ class Session:
         self._shown = finished_trials(self.plan, self.earlier)
         self._maybe_seen = bool(self.earlier)
         try:
-            self._open()
-            for block in self.plan.blocks:
-                self._block(block)
+            with settled():
+                self._open()
+                for block in self.plan.blocks:
+                    self._block(block)
             self._say(texts.END_TITLE, texts.END_BODY)
         except LeftError:
             return self._end(End("left", len(self._shown)))
