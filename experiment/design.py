@@ -82,7 +82,7 @@ def make_design(candidates: Sequence[Candidate], request: Request) -> Design:
         Names the demand that cannot hold with these pictures, and what would fit.
     """
     pictures = sorted(candidates, key=lambda one: one[:3])
-    offsets = request.ev_offsets or common_offsets(pictures)
+    offsets = _offsets(pictures, request)
     pool = _Pool.of([one for one in pictures if one.ev_offset in offsets])
     groups = [1 + number % 2 for number in range(request.participants)]
     scenes_of = _scenes_of(pool, sorted(set(groups)), request)
@@ -105,7 +105,7 @@ def make_design(candidates: Sequence[Candidate], request: Request) -> Design:
         "participants": request.participants,
         "trials_per_question": request.trials,
         "min_stops": request.min_stops,
-        "ev_offsets": sorted(set(offsets)),
+        "ev_offsets": sorted(offsets),
     }
     return Design("questions", request.seed, parameters, slots)
 
@@ -117,6 +117,21 @@ def common_offsets(pictures: Sequence[Candidate]) -> tuple[int, ...]:
         scenes[one.ev_offset].add(one.scene)
     enough = COMMON * len({one.scene for one in pictures})
     return tuple(sorted(offset for offset, found in scenes.items() if len(found) >= enough))
+
+
+def _offsets(pictures: Sequence[Candidate], request: Request) -> tuple[int, ...]:
+    """EV offsets that take part; none that has no other far enough from it."""
+    wanted = request.ev_offsets or common_offsets(pictures)
+    paired = tuple(
+        one for one in wanted if any(abs(one - other) >= request.min_stops for other in wanted)
+    )
+    if request.ev_offsets and (alone := sorted(set(wanted) - set(paired))):
+        raise InfeasibleError(
+            "stops apart",
+            f"no EV offset of the range is {request.min_stops} stops or more from "
+            f"{', '.join(str(one) for one in alone)}: name a wider range",
+        )
+    return paired
 
 
 @dataclass(frozen=True)
@@ -165,7 +180,9 @@ def _scenes_of(pool: _Pool, groups: Sequence[int], request: Request) -> dict[int
     """Scenes that each group can be shown twice; InfeasibleError where there are too few."""
     if not pool.names:
         raise InfeasibleError(
-            "frames", "no accepted frame to show; capture some, or `snaprig import snap`"
+            "frames",
+            "no accepted frames to show at EV offsets that are far enough apart; capture some, or "
+            "`snaprig import snap`",
         )
     asked, usable = {}, {}
     for group in groups:

@@ -176,7 +176,8 @@ def _with_questions(root: Path, catalog: Catalog, seed: int) -> Candidates:
     words = ["questions", "make", "--seed", str(seed)]
     click.echo(f"snaprig {' '.join(words)}", err=True)
     command = [sys.executable, "-m", "rig", "-w", str(root), *words]
-    done = subprocess.run(command, stdout=sys.stderr, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    click.echo(f"{done.stdout}{done.stderr}", err=True, nl=False)
     if done.returncode:
         raise ExperimentError(f"`snaprig {' '.join(words)}` failed; see above")
     return load_candidates(catalog)

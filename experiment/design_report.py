@@ -19,9 +19,10 @@ class Balance:
     counts: Mapping[str, int]
 
     @property
-    def ratio(self) -> float:
-        """Largest over smallest; 1.0 is even."""
-        return max(self.counts.values()) / min(self.counts.values())
+    def ratio(self) -> float | None:
+        """Largest over smallest, 1.0 is even; None where something never comes."""
+        fewest = min(self.counts.values())
+        return round(max(self.counts.values()) / fewest, 4) if fewest else None
 
     def as_json(self) -> dict[str, Any]:
         """As a JSON document."""
@@ -30,7 +31,7 @@ class Balance:
             "counts": dict(self.counts),
             "max": max(values),
             "min": min(values),
-            "max_min_ratio": round(self.ratio, 4),
+            "max_min_ratio": self.ratio,
         }
 
 
@@ -92,7 +93,7 @@ def report_design(design: Design, pictures_of: Mapping[int, int] | None = None) 
     trials = [trial for slot in design.slots for trial in slot.trials]
     showings = Counter(trial.key for trial in trials)
     by = {
-        name: Balance(_counts(trials, name))
+        name: Balance(_counts(trials, name, design.parameters))
         for name in ("ev_offset", "category", "lighting", "task")
         if any(getattr(trial, name) is not None for trial in trials)
     }
@@ -105,12 +106,14 @@ def report_design(design: Design, pictures_of: Mapping[int, int] | None = None) 
         most_showings=max(showings.values()),
         by=by,
         violations=_violations(design),
-        notes=_notes(by, pictures_of or {}),
+        notes=_notes(design, by, pictures_of or {}),
     )
 
 
-def _counts(trials: list[PlannedTrial], name: str) -> dict[str, int]:
+def _counts(trials: list[PlannedTrial], name: str, parameters: Mapping[str, Any]) -> dict[str, int]:
     found = Counter(getattr(trial, name) for trial in trials)
+    if name == "ev_offset":  # those that take part, even if they never come
+        found.update(dict.fromkeys(parameters["ev_offsets"], 0))
     return {str(value): found[value] for value in sorted(found)}
 
 
@@ -166,15 +169,21 @@ def _slot_violations(design: Design, slot: Slot) -> list[str]:
     return found
 
 
-def _notes(by: Mapping[str, Balance], pictures_of: Mapping[int, int]) -> list[str]:
-    """EV offsets that come less often because every picture of them is shown already."""
+def _notes(design: Design, by: Mapping[str, Balance], pictures_of: Mapping[int, int]) -> list[str]:
+    """Why EV offsets do not come, or come less often: all their pictures are shown already."""
     offsets = by.get("ev_offset")
     if offsets is None:
         return []
     most = max(offsets.counts.values())
-    return [
+    notes = [
         f"EV offset {offset} comes {count} times, others up to {most} times: the catalog has "
         f"{pictures_of[int(offset)]} pictures of it, each is shown once"
         for offset, count in offsets.counts.items()
         if count < most - 1 and pictures_of.get(int(offset)) == count
     ]
+    out = sorted(set(pictures_of) - set(design.parameters["ev_offsets"]))
+    if out:
+        names = ", ".join(str(offset) for offset in out)
+        number = sum(pictures_of[offset] for offset in out)
+        notes.append(f"EV offsets {names} do not take part: {number} pictures")
+    return notes

@@ -169,6 +169,10 @@ def export_psychds(
         columns += PERSON_COLUMNS[1:]
     files["dataset_description.json"] = _json(_description(columns, list(people.values())))
     files["README.md"] = _readme(len(participants)).encode()
+    for name in ("task-questions", "task-rt3", "description-participants"):
+        for suffix in (".csv", ".json"):
+            if (stale := f"data/{name}_data{suffix}") not in files:
+                (folder / stale).unlink(missing_ok=True)
     for name, data in files.items():
         write_atomically(folder / name, data)
     return Exported(

@@ -221,13 +221,15 @@ def test_refusals_name_the_demand():
     few = crossed(5, range(-4, 5))
     with pytest.raises(InfeasibleError, match=r"^scenes: .*`--trials-per-question 5` fits"):
         make_design(few, Request(2, 1, 6))
-    near = crossed(5, range(0, 4))
-    with pytest.raises(InfeasibleError, match=r"^stops apart: .*no smaller number fits"):
-        make_design(near, Request(2, 1, 5))
+    near = [one for one in crossed(5, (0, 3, 4)) if (one.scene, one.ev_offset) != ("s1", 4)]
+    with pytest.raises(InfeasibleError, match=r"^stops apart: .*`--trials-per-question 4` fits"):
+        make_design(near, Request(2, 1, 5, (0, 3, 4, 8)))
+    with pytest.raises(InfeasibleError, match=r"^stops apart: .* from 3: name a wider range"):
+        make_design(near, Request(2, 1, 5, (0, 3, 4)))
     unknown = [one._replace(options={**OPTIONS, "q4": ()}) for one in few]
     with pytest.raises(InfeasibleError, match=r"^options: .*q1 and q4"):
         make_design(unknown, Request(2, 1, 5))
-    with pytest.raises(InfeasibleError, match=r"^frames: no accepted frame"):
+    with pytest.raises(InfeasibleError, match=r"^frames: no accepted frames"):
         make_design([], Request(2, 1, 5))
 
 
