@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,6 +108,8 @@ class PsychoPyScreen:
         self._queue: list[Input] = []
         self._alerts: list[str] = []
         self._pressed_s = 0.0
+        self._server_ms: int | None = None
+        self._released: tuple[int, int | None] = (0, None)
         self._pointer: bool | None = None
         self._listen()
         self._drawing = Drawing(self._window, visual, shown_px, font, photodiode)
@@ -213,6 +216,24 @@ class PsychoPyScreen:
     def __exit__(self, *_error: object) -> None:
         self.close()
 
+    def _stamp_by_server(self) -> None:
+        """Note the X server's time of each key event; pyglet drops it, and needs it itself."""
+        handle = self._window.winHandle
+        for handlers in (
+            getattr(handle, "_event_handlers", {}),
+            getattr(handle, "_view_event_handlers", {}),
+        ):
+            for kind in (2, 3):  # KeyPress and KeyRelease of the X protocol
+                if kind in handlers:
+                    handlers[kind] = self._noting(handlers[kind])
+
+    def _noting(self, handler: Callable[[Any], None]) -> Callable[[Any], None]:
+        def noted(event: Any) -> None:  # noqa: ANN401 - pyglet has no types
+            self._server_ms = int(event.xkey.time)
+            handler(event)
+
+        return noted
+
     def _finish(self) -> None:
         from pyglet import gl
 
@@ -248,7 +269,14 @@ class PsychoPyScreen:
         }  # fmt: skip
         width_px, height_px = self.size_px
 
+        def on_key_release(symbol: int, _modifiers: int) -> bool:
+            self._released = (symbol, self._server_ms)
+            return True
+
         def on_key_press(symbol: int, _modifiers: int) -> bool:
+            # a key that is held comes as released and pressed again within one millisecond
+            if self._server_ms is not None and self._released == (symbol, self._server_ms):
+                return True
             self._pressed_s = clock.now_s()
             if symbol in keys:
                 self._queue.append(KeyPress(self._pressed_s, keys[symbol]))
@@ -277,9 +305,11 @@ class PsychoPyScreen:
             self._alerts.append("the window was asked to close")
             return True
 
+        self._stamp_by_server()
         self._window.winHandle.push_handlers(
-            on_key_press=on_key_press, on_text=on_text, on_text_motion=on_text_motion,
-            on_mouse_press=on_mouse_press, on_deactivate=on_deactivate, on_close=on_close,
+            on_key_press=on_key_press, on_key_release=on_key_release, on_text=on_text,
+            on_text_motion=on_text_motion, on_mouse_press=on_mouse_press,
+            on_deactivate=on_deactivate, on_close=on_close,
         )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ class Hands:
         self._x, self._xk, self._xtest = X, XK, xtest
         self._display = display.Display()
         self._spare = self._find_spare()
-        self._remapped = ""
+        self._mapped: dict[int, int] = {}
 
     def press(self, name: str) -> float:
         """Press and release a key by its keysym's name; when it went down, in seconds."""
@@ -69,6 +69,10 @@ class Hands:
         time.sleep(hold_s)
         self._send(self._x.ButtonRelease, 1)
 
+    def close(self) -> None:
+        """Let go of the display."""
+        self._display.close()
+
     def _tap(self, keysym: int) -> float:
         keycode, shifted = self._find(keysym)
         shift = self._display.keysym_to_keycode(self._xk.string_to_keysym("Shift_L"))
@@ -85,19 +89,22 @@ class Hands:
         for keycode, column in self._display.keysym_to_keycodes(keysym):
             if column in (0, 1):
                 return keycode, column == 1
-        self._display.change_keyboard_mapping(self._spare, [[keysym, keysym]])
-        self._display.sync()
-        time.sleep(0.03)  # until the clients have taken the new mapping
-        return self._spare, False
+        if keysym not in self._mapped:
+            # a key of its own for each letter: clients look a key up when they come to its event
+            keycode = self._mapped[keysym] = self._spare.pop()
+            self._display.change_keyboard_mapping(keycode, [[keysym, keysym]])
+            self._display.sync()
+            time.sleep(0.03)  # until the clients have taken the new mapping
+        return self._mapped[keysym], False
 
-    def _find_spare(self) -> int:
+    def _find_spare(self) -> list[int]:
         low = self._display.display.info.min_keycode
         high = self._display.display.info.max_keycode
         mapping = self._display.get_keyboard_mapping(low, high - low + 1)
         empty = [low + n for n, symbols in enumerate(mapping) if not any(symbols)]
         if not empty:
             raise click.ClickException("the keyboard's layout has no spare key to type letters on")
-        return int(empty[-1])
+        return empty
 
     def _send(self, kind: int, detail: int, x_px: int = 0, y_px: int = 0) -> None:
         self._xtest.fake_input(self._display, kind, detail, x=x_px, y=y_px)
@@ -174,8 +181,13 @@ def robot(accuracy: float, seed: int, journal: Path | None) -> None:
     file = journal.open("a", encoding="utf-8") if journal else None
     participant = Participant(hands, accuracy, seed, file, sys.stdout)
     click.echo(json.dumps({"ready": True}))
-    for line in sys.stdin:
-        participant.react(json.loads(line))
+    try:
+        for line in sys.stdin:
+            participant.react(json.loads(line))
+    finally:
+        hands.close()
+        if file is not None:
+            file.close()
 
 
 if __name__ == "__main__":
