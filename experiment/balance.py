@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Cost of one more trial for each trial that a count holds already. A picture shown again weighs
-#: most, then the EV offset, over all trials and over those of a question, then the lighting.
-REPEAT = 1e9
+#: Cost of one more trial for each trial that a count holds already: EV offsets first, over all
+#: trials, then over those of a question, then the lighting.
 EV_OFFSET = 1e6
 QUESTION_EV = 1e3
 LIGHTING = 1e3
@@ -30,6 +29,11 @@ PARTICIPANT_EV = 1000.0
 CATEGORY_EV = 5.0
 EV_LIGHTING = 1.0
 PARTICIPANT_LIGHTING = 5.0
+
+#: No picture is shown again, unless its EV offset would come so much less often than others: 5 %,
+#: and 1 % more for each time that it was shown already.
+TOLERANCE = 0.05
+MORE = 0.2
 
 #: Cost of a picture for each question that could be asked about it: the others take it last.
 ASKABLE = 1e4
@@ -105,6 +109,8 @@ class Assignment:
         self._question_lighting = np.zeros((questions, lightings))
         self._ev_lighting = np.zeros((evs, lightings))
         self._participant_lighting = np.zeros((participants, lightings))
+        share = 2 * len(pairs) / evs
+        self._again = EV_OFFSET * max(1.5, TOLERANCE * share)
         self.used = [np.zeros(len(cells.ev)) for cells in scenes]
 
     def place(self, number: int, found: tuple[int, int]) -> None:
@@ -146,9 +152,10 @@ class Assignment:
             + PARTICIPANT_LIGHTING * self._participant_lighting[pair.participant]
         )
         both = by_ev[:, None] + by_lighting + EV_LIGHTING * self._ev_lighting
+        showings = self.used[pair.scene] // cells.pictures
         costs: Floats = (
             both[cells.ev, cells.lighting]
-            + REPEAT * (self.used[pair.scene] // cells.pictures)
+            + self._again * ((showings > 0) + MORE * showings)
             + ASKABLE * cells.askable.sum(axis=0)
         )
         costs[~cells.askable[question]] = np.inf

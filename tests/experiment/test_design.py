@@ -182,6 +182,21 @@ def test_pictures_come_again_only_when_all_were_shown():
     assert len(showings) == len(pictures)
 
 
+def test_a_scarce_offset_is_shown_again_rather_than_hardly_ever():
+    pictures = crossed(20, range(-4, 4), each=3)
+    pictures += crossed(5, (4,), lights=("dim",), each=1)
+    design = make_design(pictures, Request(6, 1, 20))
+    counts = report_design(design).by["ev_offset"].counts
+    assert len(counts) == 9
+    # 240 trials, 5 pictures at +4: each is shown about five times, all others once at most
+    assert counts["4"] >= 20
+    assert max(counts.values()) - counts["4"] <= 7
+    showings = Counter((t.ev_offset, t.key) for slot in design.slots for t in slot.trials)
+    assert {n for (ev, _), n in showings.items() if ev != 4} == {1}
+    at_4 = [n for (ev, _), n in showings.items() if ev == 4]
+    assert max(at_4) - min(at_4) <= 2
+
+
 def test_the_outermost_offsets_are_not_shown_more_often():
     # drawn by chance, pairs 4 stops apart would show them 2.5 times as often as the middle one
     design = make_design(crossed(10, range(-4, 5)), Request(18, 3, 10))
