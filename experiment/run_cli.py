@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # numpy and Pillow would make every `--help` wait
 
     from experiment.config import ExperimentConfig
     from experiment.preflight import Check
+    from experiment.running import Start
     from experiment.trial_log import Record
 
 _TIMING = click.option(
@@ -154,7 +155,7 @@ def practice(
         from experiment.rehearsing import rehearse
 
         try:
-            done = rehearse(workspace, config, tasks, _start(config, accuracy, "practice", False))
+            done = rehearse(workspace, config, tasks, _start(config, accuracy, "practice"))
         except LeftError as error:
             raise Stopped("the practice was left; it can be started again at any time") from error
     click.echo(f"{done} practice trials shown, none recorded")
@@ -176,13 +177,20 @@ def _config(
     return config.model_copy(update={"experiment": trials})
 
 
-def _start(config: ExperimentConfig, accuracy: float | None, seed_text: str, practice: bool) -> Any:  # noqa: ANN401 - its module is heavy
+def _start(
+    config: ExperimentConfig,
+    accuracy: float | None,
+    seed_text: str,
+    *,
+    practice: bool = False,
+    journal: Path | None = None,
+) -> Start:
     from experiment.robot import RobotOptions
     from experiment.running import Start
 
     robot = None
     if accuracy is not None:
-        robot = RobotOptions(accuracy, zlib.crc32(seed_text.encode()))
+        robot = RobotOptions(accuracy, zlib.crc32(seed_text.encode()), journal)
     return Start(
         proof_needed=config.experiment.timing == "proven",
         robot=robot,
@@ -208,7 +216,9 @@ def _run(
     from experiment.running import run_session
     from experiment.session import DeclinedError
 
-    start = _start(config, accuracy, f"{plan.participant} {len(earlier)}", practice)
+    seed_text = f"{plan.participant} {len(earlier)}"
+    journal = path.with_suffix(".robot")  # what it really did, for the tests
+    start = _start(config, accuracy, seed_text, practice=practice, journal=journal)
     if accuracy is not None:
         click.echo("a robot answers: no consent of a person, no practice", err=True)
     elif not config.experiment.consent:

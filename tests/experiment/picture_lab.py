@@ -19,7 +19,7 @@ from schemas.plan import Lighting, SweepPlan
 from schemas.records import Frame, Outcome, Scene
 from schemas.workspace import Workspace
 
-CATEGORIES = ("cup", "bottle", "book", "keyboard", "backpack")
+CATEGORIES = ("cup", "water_bottle", "comic_book", "keyboard", "backpack")
 BRIGHT = Lighting(name="bright", lux=1000, ev_reference=11)
 SHUTTERS = ("1/1000", "1/30")  # 5 stops apart
 
