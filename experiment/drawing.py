@@ -19,7 +19,7 @@ from experiment.views import Fixation, Mask, OptionsView, Page, Picture, TextVie
 SHOWN_CHARACTERS = 340
 
 WHITE, BLACK, YELLOW = (1.0,) * 3, (-1.0,) * 3, (1.0, 1.0, -1.0)
-BOX_FILL = (-0.5,) * 3
+BOX_FILL, CHOSEN_FILL = (-0.5,) * 3, (-0.25,) * 3
 
 
 class Drawing:
@@ -60,7 +60,7 @@ class Drawing:
         self._field = self._box((940, 260), WHITE)
         self._answer = self._text((-450, 110), 30, wrapWidth=900, **block)
         self._option = self._box((WIDTH_PX, HEIGHT_PX), WHITE)
-        self._chosen = self._box((WIDTH_PX, HEIGHT_PX), YELLOW)
+        self._chosen = self._box((WIDTH_PX, HEIGHT_PX), YELLOW, fillColor=CHOSEN_FILL, lineWidth=6)
         self._labels: dict[tuple[float, float], tuple[_Text, _Text]] = {}
         corner = {"pos": (-width_px / 2 + 40, -height_px / 2 + 40)}
         self._diode_on = self._box((80, 80), None, fillColor=WHITE, **corner)
@@ -105,7 +105,7 @@ class Drawing:
             if at not in self._labels:
                 corner = (at[0] - box.width_px / 2 + 16, at[1] + box.height_px / 2 - 16)
                 label = self._text(at, 26, wrapWidth=box.width_px - 40)
-                self._labels[at] = (label, self._text(corner, 18, color=(0.4,) * 3))
+                self._labels[at] = (label, self._text(corner, 20, color=(0.7,) * 3))
             frame = self._chosen if box.label == view.chosen else self._option
             frame.pos = at
             frame.draw()
