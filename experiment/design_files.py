@@ -219,7 +219,10 @@ def _all_places(workspace: Workspace) -> Iterator[Place]:
             document = json.loads(line)
         except ValueError:  # empty, or torn by a power cut: that session had not begun
             continue
-        yield Place(**document)
+        try:
+            yield Place(**document)
+        except TypeError as error:
+            raise ExperimentError(f"{path} has a line that is no place: {error}") from error
 
 
 def _places(workspace: Workspace, study: Study, digest: str) -> list[Place]:

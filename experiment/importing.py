@@ -223,6 +223,7 @@ def _response(
         "design_digest": header.design_digest,
         "trial": one.index,
         **{name: getattr(one, name) for name in _TIMING},
+        **one.extra,
     }
     if one.error == MISSED:
         timing["missed"] = True

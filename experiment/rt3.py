@@ -113,5 +113,11 @@ def make_rt3_design(
     return Design("rt3", seed, {**parameters, "classes": list(options)}, tuple(slots))
 
 
+def spoken(category: str) -> str:
+    """A class as a participant reads it: an ImageNet id of the paper's by its name."""
+    names = CLASSES.get(category)
+    return names[0] if names else category.replace("_", " ")
+
+
 def _plain(name: str) -> str:
     return name.casefold().replace("_", " ")

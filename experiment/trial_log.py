@@ -81,7 +81,7 @@ class TrialRecord:
     error : str
         ``missed`` where the time ran out; empty otherwise.
     latency_s : float or None
-        From the onset of the prompt to the first key or click of the answer's submission.
+        From the onset of the prompt to the answer.
     fixation_onset_s, image_onset_s, mask_onset_s, prompt_onset_s : float
         Times of flips.
     image_s, mask_s : float
@@ -93,6 +93,9 @@ class TrialRecord:
     status : {"proven", "failed", "unproven"}
     early_keys : tuple
         Keys and clicks before the prompt, which were ignored.
+    extra : dict
+        ``first_input_s``: from the onset of the prompt to the first key or click of the answer;
+        ``interrupted_s``: spent in the dialog that Esc opens, contained in the latency.
     """
 
     index: int

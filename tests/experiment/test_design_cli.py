@@ -17,7 +17,7 @@ from experiment.design_files import (
     write_design,
 )
 from experiment.errors import ExperimentError, InfeasibleError
-from experiment.rt3 import find_categories, make_rt3_design
+from experiment.rt3 import find_categories, make_rt3_design, spoken
 from schemas.design_store import ShownFrame, list_shown_frames
 from schemas.questions import prompt_text
 from schemas.workspace import WorkspaceError
@@ -173,6 +173,13 @@ def test_a_torn_line_costs_the_place_that_nobody_took_yet(lab):
     assert [(p.participant, p.slot) for p in list_places(lab.workspace)] == [("P01", 0), ("P03", 1)]
 
 
+def test_a_line_that_is_no_place_is_refused(lab):
+    lab.design()
+    (lab.workspace.sessions / "participants.jsonl").write_text('{"participant": "P01"}\n')
+    with pytest.raises(ExperimentError, match="a line that is no place"):
+        lab.plan()
+
+
 def test_places_are_given_once_to_many_at_a_time(lab):
     lab.design(participants=12)
     names = [f"P{number:02d}" for number in range(12)]
@@ -235,6 +242,10 @@ def test_the_papers_classes_by_id_or_name():
         "Snow Leopard",
         "n03095699",
     )
+    assert [spoken(one) for one in ("n02128757", "water_bottle")] == [
+        "snow leopard",
+        "water bottle",
+    ]
     assert find_categories(["a", "b", "c"], ("c", "a", "b")) == ("c", "a", "b")
     with pytest.raises(InfeasibleError, match=r"^classes: .*n02128757 \(snow leopard\)"):
         find_categories(["n02056570", "n03095699"])

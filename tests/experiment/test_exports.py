@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from evaluate.scoring import PAPER, score_catalog
 from evaluate.vocabulary import load_vocabulary
 from experiment.demographics import Person, write_person
+from experiment.dictionary import COLUMNS, Column
 from experiment.export_cli import export
 from experiment.importing import import_sessions
-from experiment.psychds import COLUMNS, Column, to_csv
+from experiment.psychds import to_csv
 from experiment.trial_log import LogWriter, log_path
 from tests.experiment.design_lab import DesignLab, record, right_answer, write_session
 
@@ -86,10 +87,11 @@ def test_a_trial_shown_again_has_two_rows_of_which_one_counts(lab):
     plan = lab.plan()
     write_session(lab, plan, right_answer)
     with LogWriter(log_path(lab.workspace, "P01")) as log:
-        log.append(record(plan.trials[0], "again", showing=2))
+        log.append(record(plan.trials[0], "again", showing=2, extra={"first_input_s": 0.25}))
     call(lab)
     rows = [row for row in table(lab) if row["trial"] == "0"]
     assert [(row["showing"], row["counts"]) for row in rows] == [("1", "true"), ("2", "false")]
+    assert [row["first_input"] for row in rows] == ["", "0.25"]
     assert len({row["row_id"] for row in table(lab)}) == 17
 
 

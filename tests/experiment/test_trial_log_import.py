@@ -101,6 +101,20 @@ def test_the_showing_with_the_best_evidence_counts(lab):
     assert score_observers(lab.catalog, PAPER)[0]["n"] == 2
 
 
+def test_a_session_lands_whole_or_not_at_all(lab, monkeypatch):
+    def break_down(*_args):
+        raise OSError("no space left on device")
+
+    write_session(lab, lab.plan(), right_answer)
+    with monkeypatch.context() as broken:
+        broken.setattr("schemas.session_store.put_import", break_down)
+        with pytest.raises(OSError, match="no space"):
+            import_sessions(lab.catalog, lab.workspace)
+    assert responses(lab) == []
+    (done,) = import_sessions(lab.catalog, lab.workspace)
+    assert done.added == 16
+
+
 def test_a_miss_is_an_answer_too_late(lab):
     plan = lab.plan()
     path = log_path(lab.workspace, "P01")
