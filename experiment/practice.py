@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw
 from experiment.errors import ExperimentError
 from experiment.image_preparation import open_picture
 from experiment.records import ParticipantPlan
-from experiment.trial import AnswerKind, Question
+from experiment.trial import DEADLINE_S, AnswerKind, Question
 from schemas.questions import prompt_text
 
 SHAPES = ("circle", "triangle", "square", "star", "cross", "ring")
@@ -26,6 +26,9 @@ SHAPES = ("circle", "triangle", "square", "star", "cross", "ring")
 SUFFIXES = {".jpg", ".jpeg", ".png", ".tif", ".tiff", ".webp"}
 
 COUNTS = (2, 3, 4, 5)
+
+#: Classes of the reaction-time task.
+KEYS = 3
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,12 @@ def practice_questions(
 ) -> tuple[tuple[Question, Image.Image], ...]:
     """As many trials of each task in turn, with the pictures in random order."""
     rng = random.Random(seed)  # noqa: S311 - no secret
+    categories = sorted({picture.category for picture in pictures})
+    if "choice" in tasks:  # as many classes as there are keys
+        categories = categories[:KEYS]
+        pictures = [picture for picture in pictures if picture.category in categories]
     order = [pictures[n % len(pictures)] for n in range(trials)]
     rng.shuffle(order)
-    categories = sorted({picture.category for picture in pictures})
     found = []
     for number, picture in enumerate(order):
         task = tasks[number * len(tasks) // trials]
@@ -91,6 +97,8 @@ def _named(path: Path, folder: Path) -> tuple[str, int]:
 
 
 def _question(task: str, categories: Sequence[str], rng: random.Random) -> Question:
+    if task == "choice":
+        return Question(prompt_text(task), AnswerKind.KEYS, tuple(categories), DEADLINE_S)
     if task == "q3":
         options = (*rng.sample(list(categories), len(categories)), "other")
         return Question(prompt_text(task), AnswerKind.OPTIONS, options)

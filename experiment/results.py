@@ -13,7 +13,7 @@ from typing import Any
 from experiment.errors import ExperimentError
 from experiment.importing import import_sessions
 from experiment.records import ParticipantPlan
-from experiment.trial_log import Header, TrialRecord, read_log
+from experiment.trial_log import MISSED, Header, TrialRecord, read_log
 from schemas.answer_store import list_observers
 from schemas.verdict_store import load_conditions, load_scored
 from schemas.workspace import Workspace
@@ -66,6 +66,8 @@ def timing_summary(shown: Iterable[TrialRecord], headers: Iterable[Header]) -> d
         "image_ms": spread([record.image_s * 1e3 for record in masked]),
         "mask_ms": spread([record.mask_s * 1e3 for record in masked]),
         "dropped_frames": sum(record.dropped_frames for record in shown),
+        "latency_s": spread([one.latency_s for one in shown if one.latency_s is not None]),
+        "missed": sum(one.error == MISSED for one in shown),
         "early_keys": sum(len(record.early_keys) for record in shown),
     }
 

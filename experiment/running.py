@@ -178,7 +178,7 @@ def make_opening(
     if start.robot is not None:
         return Opening(instructions, consent)
     practice: tuple[Any, ...] = ()
-    if start.practice and plan.study == "questions":
+    if start.practice:
         practice = rehearsal(workspace, config, tasks_of(plan))
     return Opening(instructions, consent, trials.ask_person, practice)
 

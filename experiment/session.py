@@ -19,7 +19,7 @@ from experiment.clock import settled
 from experiment.dialogs import LeftError, ask_text, choose, read_pages
 from experiment.records import Block, ParticipantPlan, Trial
 from experiment.timing import Mode, Schedule
-from experiment.trial import AnswerKind, Question, TrialOutcome, TrialRun
+from experiment.trial import DEADLINE_S, AnswerKind, Question, TrialOutcome, TrialRun
 from experiment.trial_log import (
     MISSED,
     End,
@@ -30,9 +30,6 @@ from experiment.trial_log import (
     finished_trials,
 )
 from experiment.views import Screen, View
-
-#: Of the reaction-time task, from the picture's onset.
-DEADLINE_S = 2.5
 
 #: A trial whose timing failed is shown so often at most.
 MAX_SHOWINGS = 2

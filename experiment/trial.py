@@ -38,6 +38,9 @@ POLL_S = 0.001
 #: The screen is drawn anew this often even if nothing changed: another window may have been there.
 REDRAW_S = 0.5
 
+#: Of the reaction-time task, from the picture's onset.
+DEADLINE_S = 2.5
+
 #: Of a key that is held through a whole trial, so many repetitions are recorded.
 MAX_EARLY = 20
 

@@ -56,6 +56,15 @@ def test_the_options_of_practice_are_its_own_categories():
         assert question.options[-1] == "other"
 
 
+def test_practice_for_the_reaction_time_task_has_three_classes_by_key():
+    pictures = load_pictures(None, SHOWN, 20)
+    questions = practice_questions(pictures, ("choice",), 20)
+    assert len(questions) == 20
+    for question, _ in questions:
+        assert (question.kind, question.deadline_s) == (AnswerKind.KEYS, 2.5)
+        assert question.options == ("circle", "cross", "ring")
+
+
 @pytest.mark.parametrize(
     ("said", "age_years", "sex"),
     [
