@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from experiment.design_cli import plain_errors
+from experiment.errors import ExperimentError
 from experiment.records import ParticipantPlan, Study
 from schemas.workspace import Workspace
 
@@ -105,6 +106,7 @@ def run(
             click.echo(f"{participant} has finished this session already", err=True)
         else:
             _refuse_unfinished(participant, study, plan, earlier, resume=resume)
+            _refuse_mixing(participant, earlier, robot=accuracy is not None)
             _run(workspace, plan, path, earlier, config, accuracy, practice=not no_practice)
         from experiment.results import summarize
 
@@ -264,6 +266,17 @@ def _refuse_unfinished(
         raise Stopped(_how_to_resume(participant, study, done, len(plan.trials)))
     if resume and not earlier:
         click.echo(f"{participant} has no session to go on with: this is the first", err=True)
+
+
+def _refuse_mixing(participant: str, earlier: list[Record], *, robot: bool) -> None:
+    from experiment.trial_log import Header
+
+    if any(isinstance(one, Header) and one.robot != robot for one in earlier):
+        whose, other = ("a person's", "robot") if robot else ("a robot's", "person")
+        raise ExperimentError(
+            f"{participant}'s session is {whose}: no {other} may go on with it; take another "
+            "pseudonym"
+        )
 
 
 def _how_to_resume(participant: str, study: Study, done: int, planned: int) -> str:

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from experiment.trial_log import End, Header, TrialRecord, read_log
+from experiment.trial_log import End, Header, LogWriter, TrialRecord, read_log
 from tests.experiment.picture_lab import make_design, make_lab, snaprig, virtual_screen
 
 RUN = ("experiment", "run", "--participant", "T1", "--robot", "0.9", "--fixation-s", "0.05")
@@ -141,6 +141,34 @@ def test_practice_by_a_robot_records_nothing(tmp_path, display):
     said = snaprig(root, *words, env=display)
     assert "2 practice trials shown, none recorded" in said
     assert not list(workspace.sessions.glob("*/*.jsonl"))
+
+
+def test_a_robot_does_not_go_on_with_a_persons_session(tmp_path, display):
+    root = tmp_path / "lab"
+    make_lab(root, scenes=4)
+    digest = make_design(root, per_question=4)["digest"]
+    with LogWriter(log_of(root)) as log:
+        log.append(Header("T1", "questions", 1, digest, 1, {}, {}, "frames"))
+    refused = snaprig(root, *RUN, "--resume", env=display, check=False)
+    assert refused.returncode == 1
+    assert "T1's session is a person's" in refused.stderr
+
+
+def test_ctrl_c_leaves_a_session_that_can_be_resumed(tmp_path, display):
+    root = tmp_path / "lab"
+    make_lab(root, scenes=4)
+    make_design(root, per_question=4)
+    command = [sys.executable, "-m", "rig", "-w", str(root), *RUN]
+    with subprocess.Popen(command, env=display, stderr=subprocess.PIPE, text=True) as session:
+        while len(trials_in(log_of(root))) < 2:
+            assert session.poll() is None, session.stderr.read()
+            time.sleep(0.05)
+        session.send_signal(signal.SIGINT)
+        said = session.stderr.read()
+    assert session.returncode == 3
+    assert "Traceback" not in said
+    shown = [record.index for record in trials_in(log_of(root))]
+    assert shown == list(range(len(shown)))
 
 
 @pytest.mark.soak
