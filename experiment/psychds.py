@@ -17,6 +17,7 @@ from typing import Any
 
 from experiment.demographics import FEWEST, Person, read_person, summarize
 from experiment.dictionary import COLUMNS, PERSON_COLUMNS, Column
+from experiment.errors import ExperimentError
 from experiment.importing import Session, counted, read_session, session_logs
 from experiment.trial_log import MISSED, TrialRecord
 from schemas.catalog import Catalog
@@ -47,9 +48,18 @@ def export_psychds(
     with_demographics: bool = False,
     with_robots: bool = False,
 ) -> Exported:
-    """Write all sessions as a Psych-DS dataset, in place of an earlier one."""
+    """Write all sessions as a Psych-DS dataset, in place of an earlier one.
+
+    Raises
+    ------
+    ExperimentError
+        If there is no session.
+    """
     everything = [read_session(path) for path in session_logs(workspace)]
     sessions = [one for one in everything if with_robots or not one.robot]
+    if not sessions:
+        robots = f", but {len(everything)} of robots: add --with-robots" if everything else ""
+        raise ExperimentError(f"no session of a person in {workspace.sessions}{robots}")
     frames = {
         frame.key: frame
         for kind in ("manual", "picture")

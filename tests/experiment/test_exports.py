@@ -156,6 +156,15 @@ def test_what_an_earlier_export_held_on_people_does_not_stay(lab):
     assert not (folder / "data/description-participants_data.csv").exists()
 
 
+def test_nothing_to_export_is_said(lab):
+    for what in ("no session of a person", "1 of robots: add --with-robots"):
+        done = CliRunner().invoke(export, (), obj=lab.workspace.root)
+        assert done.exit_code == 1
+        assert what in done.stderr
+        write_session(lab, lab.plan("R01"), right_answer, robot=True)
+    assert not (lab.workspace.reports / "psychds").exists()
+
+
 def test_robots_are_left_out_unless_asked(lab, tmp_path):
     write_session(lab, lab.plan("P01"), right_answer)
     write_session(lab, lab.plan("R01"), right_answer, robot=True)
