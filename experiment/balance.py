@@ -4,9 +4,10 @@ A participant sees two pictures of a scene, one for each question. Pictures of a
 in EV offset, lighting and the questions they can be asked are interchangeable: a *cell*. Every
 pair of trials is given the two cells that cost least, again and again, until nothing changes.
 The cost of a trial grows with how often its EV offset, its lighting, its cell, … were used
-already, so that the least sum is the most even use. Drawing pairs that are 4 stops apart by
-chance would not do: the outermost offsets have the most partners, and would be shown 2.5 times
-as often as the middle ones.
+already, so that the least sum is the most even use. Where this settles although one EV offset
+comes two times more often than another, a chain of exchanges is looked for. Drawing pairs that
+are 4 stops apart by chance would not do: the outermost offsets have the most partners, and would
+be shown 2.5 times as often as the middle ones.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 #: Cost of one more trial for each trial that a count holds already: EV offsets first, over all
-#: trials, then over those of a question, then the lighting.
+#: trials, then over those of a question or a participant, and lightings; then finer divisions.
 EV_OFFSET = 1e6
 QUESTION_EV = 1e3
 LIGHTING = 1e3
-PARTICIPANT_EV = 1000.0
+PARTICIPANT_EV = 1e3
 CATEGORY_EV = 5.0
 EV_LIGHTING = 1.0
 PARTICIPANT_LIGHTING = 5.0
