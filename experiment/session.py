@@ -8,6 +8,7 @@ and shown once more at the end of its block.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -123,7 +124,7 @@ class Session:
 
     def _open(self) -> None:
         done = {record.name for record in self.earlier if isinstance(record, Event)}
-        agreed = Event("consent", {"answer": texts.AGREE})
+        agreed = self._consented(texts.AGREE)
         if self.opening.consent and not any(_same(record, agreed) for record in self.earlier):
             self._consent()
         if self.opening.ask_person and "person" not in done:
@@ -143,9 +144,14 @@ class Session:
         self._say(texts.CONSENT_TITLE, self.opening.consent)
         options = (texts.AGREE, texts.DECLINE)
         said = choose(self.screen, texts.CONSENT_QUESTION, options, self._tell)
-        self.log.append(Event("consent", {"answer": said}))
+        self.log.append(self._consented(said))
         if said == texts.DECLINE:
             raise DeclinedError
+
+    def _consented(self, said: str) -> Event:
+        """With the digest of the text: another text is asked about anew."""
+        digest = hashlib.sha256(self.opening.consent.encode()).hexdigest()
+        return Event("consent", {"answer": said, "text_sha256": digest})
 
     # --- blocks --------------------------------------------------------------------------------
 

@@ -2,15 +2,20 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from experiment.trial_log import End, Header, LogWriter, TrialRecord, read_log
+from schemas.workspace import Workspace
 from tests.experiment.picture_lab import make_design, make_lab, snaprig, virtual_screen
+
+pytestmark = pytest.mark.timeout(400)  # PsychoPy starts slowly on a busy machine
 
 RUN = ("experiment", "run", "--participant", "T1", "--robot", "0.9", "--fixation-s", "0.05")
 
@@ -64,7 +69,20 @@ def display():
         yield env
 
 
-@pytest.mark.timeout(400)
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A workspace of 4 scenes with a design, to be copied."""
+    root = tmp_path_factory.mktemp("template") / "lab"
+    make_lab(root, scenes=4)
+    make_design(root, per_question=4)
+    return root
+
+
+@pytest.fixture
+def root(template, tmp_path):
+    return Path(shutil.copytree(template, tmp_path / "lab"))
+
+
 def test_a_session_killed_and_resumed_gives_every_trial_once(tmp_path, display):
     root = tmp_path / "lab"
     make_lab(root)
@@ -83,10 +101,7 @@ def test_a_session_killed_and_resumed_gives_every_trial_once(tmp_path, display):
     assert again == document
 
 
-def test_without_a_proven_refresh_a_person_is_refused(tmp_path, display):
-    root = tmp_path / "lab"
-    make_lab(root, scenes=4)
-    make_design(root, per_question=4)
+def test_without_a_proven_refresh_a_person_is_refused(root, display):
     refused = snaprig(root, "experiment", "run", "--participant", "P1", env=display, check=False)
     assert refused.returncode == 1
     assert "do not wait for the screen" in refused.stderr
@@ -95,12 +110,9 @@ def test_without_a_proven_refresh_a_person_is_refused(tmp_path, display):
 
 
 def test_a_picture_that_is_not_as_the_catalog_knows_it_stops_the_session_before_it_begins(
-    tmp_path, display
+    root, display
 ):
-    root = tmp_path / "lab"
-    workspace = make_lab(root, scenes=4)
-    make_design(root, per_question=4)
-    changed = next(workspace.stored_files())
+    changed = next(Workspace(root).stored_files())
     changed.write_bytes(changed.read_bytes() + b"x")
     refused = snaprig(root, *RUN, env=display, check=False)
     assert refused.returncode == 1
@@ -108,10 +120,7 @@ def test_a_picture_that_is_not_as_the_catalog_knows_it_stops_the_session_before_
     assert "snaprig check" in refused.stderr
 
 
-def test_without_a_display_the_reason_is_one_line(tmp_path, display):
-    root = tmp_path / "lab"
-    make_lab(root, scenes=4)
-    make_design(root, per_question=4)
+def test_without_a_display_the_reason_is_one_line(root, display):
     env = {key: value for key, value in display.items() if key != "DISPLAY"}
     refused = snaprig(root, *RUN, env=env, check=False)
     assert refused.returncode == 1
@@ -119,9 +128,7 @@ def test_without_a_display_the_reason_is_one_line(tmp_path, display):
     assert "Traceback" not in refused.stderr
 
 
-def test_the_burn_in_reports_durations_and_stamps(tmp_path, display):
-    root = tmp_path / "lab"
-    make_lab(root, scenes=1)
+def test_the_burn_in_reports_durations_and_stamps(root, display):
     words = ("experiment", "timing", "--trials", "4", "--keys", "20", "--fixation-s", "0.05")
     document = json.loads(snaprig(root, *words, "--json", env=display))
     assert document["verdict"].startswith("Unproven: flips do not wait")
@@ -133,20 +140,16 @@ def test_the_burn_in_reports_durations_and_stamps(tmp_path, display):
     assert page.count("<svg") == 3
 
 
-def test_practice_by_a_robot_records_nothing(tmp_path, display):
-    root = tmp_path / "lab"
-    workspace = make_lab(root, scenes=1)
+def test_practice_by_a_robot_records_nothing(root, display):
     (root / "experiment.toml").write_text("[experiment]\npractice_trials = 2\n")
     words = ("experiment", "practice", "--group", "2", "--robot", "1", "--fixation-s", "0.05")
     said = snaprig(root, *words, env=display)
     assert "2 practice trials shown, none recorded" in said
-    assert not list(workspace.sessions.glob("*/*.jsonl"))
+    assert not list((root / "sessions").glob("*/*.jsonl"))
 
 
-def test_a_robot_does_not_go_on_with_a_persons_session(tmp_path, display):
-    root = tmp_path / "lab"
-    make_lab(root, scenes=4)
-    digest = make_design(root, per_question=4)["digest"]
+def test_a_robot_does_not_go_on_with_a_persons_session(root, display):
+    digest = json.loads((root / "sessions" / "design.json").read_text())["digest"]
     with LogWriter(log_of(root)) as log:
         log.append(Header("T1", "questions", 1, digest, 1, {}, {}, "frames"))
     refused = snaprig(root, *RUN, "--resume", env=display, check=False)
@@ -154,10 +157,7 @@ def test_a_robot_does_not_go_on_with_a_persons_session(tmp_path, display):
     assert "T1's session is a person's" in refused.stderr
 
 
-def test_ctrl_c_leaves_a_session_that_can_be_resumed(tmp_path, display):
-    root = tmp_path / "lab"
-    make_lab(root, scenes=4)
-    make_design(root, per_question=4)
+def test_ctrl_c_leaves_a_session_that_can_be_resumed(root, display):
     command = [sys.executable, "-m", "rig", "-w", str(root), *RUN]
     with subprocess.Popen(command, env=display, stderr=subprocess.PIPE, text=True) as session:
         while len(trials_in(log_of(root))) < 2:

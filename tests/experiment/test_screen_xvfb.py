@@ -15,6 +15,8 @@ from Xlib import X, display
 from hardware_mocks.robot_participant import Hands
 from tests.experiment.picture_lab import photograph, virtual_screen
 
+pytestmark = pytest.mark.timeout(400)  # PsychoPy starts slowly on a busy machine
+
 SCRIPT = Path(__file__).with_name("screen_process.py")
 WIDE, HIGH = 960, 640
 

@@ -1,5 +1,6 @@
 """A session: the order of things, what is on the disk when, and how it goes on after anything."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -122,10 +123,12 @@ def test_consent_is_asked_once_and_recorded(log_file):
     opening = Opening("Look.", consent="The study.\n\nYour rights.")
     _, screen = start(log_file, opening=opening)
     consents = [r for r in read_log(log_file) if isinstance(r, Event) and r.name == "consent"]
-    assert [r.detail for r in consents] == [{"answer": texts.AGREE}]
+    digest = hashlib.sha256(opening.consent.encode()).hexdigest()
+    assert [r.detail for r in consents] == [{"answer": texts.AGREE, "text_sha256": digest}]
     assert pages(screen)[0] == texts.CONSENT_TITLE
-    plan = make_plan()
-    assert texts.CONSENT_TITLE not in pages(start(log_file, plan, opening=opening)[1])
+    assert texts.CONSENT_TITLE not in pages(start(log_file, opening=opening)[1])
+    changed = Opening("Look.", consent="Another study.")
+    assert texts.CONSENT_TITLE in pages(start(log_file, opening=changed)[1])
 
 
 def test_without_consent_nothing_is_shown_and_the_next_start_asks_again(log_file):
