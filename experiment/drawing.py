@@ -18,6 +18,9 @@ from experiment.views import Fixation, Mask, OptionsView, Page, Picture, TextVie
 #: Of a very long answer, the characters shown around the cursor.
 SHOWN_CHARACTERS = 340
 
+#: A page with no more text than this is centered.
+LINE_CHARACTERS = 78
+
 WHITE, BLACK, YELLOW = (1.0,) * 3, (-1.0,) * 3, (1.0, 1.0, -1.0)
 BOX_FILL, CHOSEN_FILL = (-0.5,) * 3, (-0.25,) * 3
 
@@ -54,6 +57,7 @@ class Drawing:
         block = {"alignText": "left", "anchorHoriz": "left", "anchorVert": "top"}
         self._title = self._text((0, 330), 36, bold=True)
         self._body = self._text((-560, 270), 25, wrapWidth=1300, **block)
+        self._line = self._text((0, 240), 28)
         self._prompt = self._text((0, 210), 34)
         self._hint = self._text((0, -height_px / 2 + 50), 24, color=(0.6,) * 3)
         self._legend = self._text((0, -shown_px[1] / 2 - 45), 28)
@@ -86,7 +90,8 @@ class Drawing:
                 self._mask.draw()
             case Page(title=title, body=body, hint=hint):
                 self._title(title)
-                self._body(body)
+                one_line = "\n" not in body and len(body) <= LINE_CHARACTERS
+                (self._line if one_line else self._body)(body)
                 self._hint(hint)
             case TextView():
                 self._prompt(view.prompt)
