@@ -217,7 +217,10 @@ class PsychoPyScreen:
         self.close()
 
     def _stamp_by_server(self) -> None:
-        """Note the X server's time of each key event; pyglet drops it, and needs it itself."""
+        """Note the X server's time of each key event, which pyglet drops; let dead keys compose.
+
+        Keys arrive at a window that pyglet lays over its own, where no input method listens.
+        """
         handle = self._window.winHandle
         for handlers in (
             getattr(handle, "_event_handlers", {}),
@@ -230,6 +233,7 @@ class PsychoPyScreen:
     def _noting(self, handler: Callable[[Any], None]) -> Callable[[Any], None]:
         def noted(event: Any) -> None:  # noqa: ANN401 - pyglet has no types
             self._server_ms = int(event.xkey.time)
+            event.xkey.window = self._window.winHandle._window  # noqa: SLF001 - the other window
             handler(event)
 
         return noted

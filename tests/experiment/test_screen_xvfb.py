@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -162,6 +163,23 @@ def test_text_of_any_script_arrives_as_it_is_typed(screen, text):
     assert typed(screen.inputs()) == text
 
 
+DEAD_ACUTE, DEAD_TILDE, COMPOSE = 0xFE51, 0xFE53, 0xFF20
+
+
+def test_dead_keys_and_the_compose_key_make_one_letter(screen):
+    def tap():
+        for keysym in (ord("p"), DEAD_ACUTE, ord("e"), DEAD_TILDE, ord("n"), COMPOSE, *b"ss"):
+            screen.hands._tap(keysym)
+            time.sleep(0.1)
+
+    screen.inputs(0.05)
+    typist = threading.Thread(target=tap)
+    typist.start()
+    events = screen.inputs(3)
+    typist.join()
+    assert typed(events) == "péñß"
+
+
 def test_keys_with_a_meaning_arrive_once_and_enter_is_no_text(screen):
     screen.inputs(0.05)
     for name in ("space", "Return", "BackSpace", "Escape"):
@@ -203,6 +221,7 @@ def test_a_held_key_says_when_it_went_down(screen):
     hands._send(X.KeyPress, keycode)
     time.sleep(0.9)
     hands._send(X.KeyRelease, keycode)
+    time.sleep(0.05)
     hands.press("z")
     hands.press("space")
     events = screen.inputs()
