@@ -35,7 +35,7 @@ class KeyPress:
 
 @dataclass(frozen=True)
 class Typed:
-    """Text from the keyboard: one letter mostly, composed by dead keys and input methods.
+    """Text from the keyboard: one letter mostly, composed where dead keys were used.
 
     Attributes
     ----------
