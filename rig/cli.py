@@ -28,6 +28,7 @@ HELP = {
     "darkroom": "Run the virtual dark room: a Canon and a lux meter on the wire.",
     "demo": "The whole chain once: virtual sweep, real model, report.",
     "evaluate": "Models over the catalog, scoring, report.",
+    "experiment": "Human trials: design, sessions, timing, exports.",
     "export": "Write the catalog in other formats.",
     "import": "Read data made elsewhere into the catalog.",
     "init": "Make a workspace.",

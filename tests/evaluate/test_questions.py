@@ -15,7 +15,6 @@ from evaluate.questions import (
     count_options,
     make_questions,
     offered_categories,
-    question_text,
 )
 from evaluate.questions_cli import make
 from evaluate.release.questions import parse_options
@@ -25,6 +24,7 @@ from schemas.answer_store import add_stimuli, pending_stimuli, put_observer
 from schemas.capture_store import add_scene, start_run
 from schemas.exposure import Exposure
 from schemas.question_store import stored_options
+from schemas.questions import question_text
 from schemas.records import Observer, Outcome, Scene, Stimulus
 from schemas.verdict_store import TruthRow
 
