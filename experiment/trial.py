@@ -29,6 +29,7 @@ from experiment.clock import undisturbed
 from experiment.dialogs import ask_to_leave
 from experiment.inputs import Input, Key, KeyPress, Moved, Typed, began_s, describe
 from experiment.options_view import lay_out, option_at, option_for_key
+from experiment.rt3 import spoken
 from experiment.timing import Evidence, Mode, Schedule, judge_trial
 from experiment.views import Blank, Fixation, Mask, OptionsView, Picture, Screen, TextView, View
 
@@ -143,7 +144,7 @@ class TrialOutcome:
 
 def legend(options: tuple[str, ...]) -> str:
     """The line that says which key stands for what: ``1 penguin   2 leopard``."""
-    return "   ".join(f"{box.key} {box.label}" for box in lay_out(options))
+    return "   ".join(f"{box.key} {spoken(box.label)}" for box in lay_out(options))
 
 
 @dataclass
