@@ -17,10 +17,9 @@ from sqlalchemy import Connection
 
 from evaluate.errors import EvaluateError
 from evaluate.importing import ImportReport, Source, SourceReport, without_collector
-from evaluate.release import answers, detectors, masks, people, pictures, questions
+from evaluate.release import answers, detectors, people, pictures, questions
 from evaluate.release.layout import Layout, find_layout
 from evaluate.release.metadata import frames_by_path, import_metadata
-from evaluate.release.paths import LIGHTINGS, split_scene
 from evaluate.release.sheets import Table, read_csv, read_xlsx
 from schemas.answer_store import CLASSIFICATION, DETECTION, put_observer
 from schemas.capture_store import list_scenes, put_lighting
@@ -33,7 +32,9 @@ from schemas.import_store import (
     put_instances,
     put_scenes,
 )
+from schemas.masks import MaskError, read_mask
 from schemas.records import Instance, Observer
+from schemas.release_paths import LIGHTINGS, split_scene
 from schemas.workspace import Workspace
 
 KIND = "snap"
@@ -300,8 +301,8 @@ def _read_mask(source: Source, scenes: Iterable[str]) -> tuple[str, list[Instanc
     if scene not in scenes or of_name is None:
         return scene, ""
     try:
-        return scene, masks.read_mask(source.path, of_name[1])
-    except EvaluateError as error:
+        return scene, read_mask(source.path, of_name[1])
+    except MaskError as error:
         return scene, str(error)
 
 

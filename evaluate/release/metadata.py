@@ -8,12 +8,12 @@ from functools import cache
 from sqlalchemy import Connection, select
 
 from evaluate.importing import SourceReport
-from evaluate.release.paths import LIGHTINGS, Shot, parse_path, spell_path, split_scene
 from evaluate.release.sheets import Cell, Table, text_of
 from schemas.capture_store import IMPORTED
 from schemas.exposure import Exposure, ev_index, parse_f_number, parse_shutter_s
 from schemas.import_store import FrameRow, put_frames, put_runs, put_scenes
 from schemas.records import Scene
+from schemas.release_paths import LIGHTINGS, Shot, parse_path, spell_path, split_scene
 from schemas.tables import frames, lightings, runs, scenes
 
 RUN_REASON = "imported from the SNAP release"

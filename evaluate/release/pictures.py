@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from evaluate.importing import Source, SourceReport
 from evaluate.picture_files import FileError, file_row, place_file
-from evaluate.release.paths import LIGHTINGS, Shot, parse_path
 from schemas.import_store import put_file
+from schemas.release_paths import LIGHTINGS, Shot, parse_path
 from schemas.workspace import Workspace
 
 _FLAT_AUTO = re.compile(r"(.+)_(\d+)_auto\.jpg")
