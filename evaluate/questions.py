@@ -1,4 +1,4 @@
-"""The paper's questions Q1 to Q4: their wording, and the order of their options.
+"""The paper's questions Q1 to Q4: which frames they are asked of, and the order of their options.
 
 Options are shuffled once for each frame, and stored: people and models are shown the same. The
 order follows from the seed and the frame's own key (scene, lighting, setting), so that it does
@@ -23,35 +23,10 @@ from schemas.question_store import (
     list_question_frames,
     stored_options,
 )
-
-TASKS = ("q1", "q2", "q3", "q4")
+from schemas.question_text import TASKS
 
 #: Numbers of objects that Q4 offers.
 COUNTS = (2, 3, 4, 5)
-
-_CLASS = "Objects of what class are in the image?"
-_COUNT = "How many objects are in the image?"
-_SELECT = "Select one of the following options:"
-
-
-def question_text(task: str, options: Sequence[str] = ()) -> str:
-    """A question as it is asked, in the paper's words.
-
-    Raises
-    ------
-    ValueError
-        For a task that is none of Q1 to Q4.
-    """
-    match task:
-        case "q1":
-            return f"{_CLASS} Answer with the name of the class."
-        case "q2":
-            return f"{_COUNT} Answer with one number."
-        case "q3":
-            return f"{_CLASS} {_SELECT} {', '.join(options)}"
-        case "q4":
-            return f"{_COUNT} {_SELECT} {'    '.join(options)}"
-    raise ValueError(f"{task!r} is no question; there are {', '.join(TASKS)}")
 
 
 def offered_categories(categories: Iterable[str]) -> tuple[str, ...]:

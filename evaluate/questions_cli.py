@@ -25,7 +25,8 @@ def make(root: Path, seed: int, as_json: bool) -> None:
       snaprig -w lab questions make --seed 1
       snaprig -w lab questions make --seed 1 --json
     """  # noqa: D301
-    from evaluate.questions import TASKS, make_questions
+    from evaluate.questions import make_questions
+    from schemas.question_text import TASKS
 
     with Workspace.open(root).catalog() as catalog:
         made = make_questions(catalog, seed)

@@ -15,10 +15,10 @@ from evaluate.questions import (
     count_options,
     make_questions,
     offered_categories,
-    question_text,
 )
 from evaluate.questions_cli import make
 from evaluate.release.questions import parse_options
+from schemas.question_text import question_text
 from evaluate.release.rules import CLASSES
 from evaluate.vocabulary import load_vocabulary
 from schemas.answer_store import add_stimuli, pending_stimuli, put_observer
