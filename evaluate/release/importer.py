@@ -7,7 +7,7 @@ results, pictures. A source whose digest is in the catalog is skipped.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,7 +19,7 @@ from evaluate.errors import EvaluateError
 from evaluate.importing import ImportReport, Source, SourceReport, without_collector
 from evaluate.release import answers, detectors, people, pictures, questions
 from evaluate.release.layout import Layout, find_layout
-from evaluate.release.metadata import frames_by_path, import_metadata
+from evaluate.release.metadata import frames_by_path, import_metadata, read_lightings
 from evaluate.release.sheets import Table, read_csv, read_xlsx
 from schemas.answer_store import CLASSIFICATION, DETECTION, put_observer
 from schemas.capture_store import list_scenes, put_lighting
@@ -33,6 +33,7 @@ from schemas.import_store import (
     put_scenes,
 )
 from schemas.masks import MaskError, read_mask
+from schemas.plan import Lighting
 from schemas.records import Instance, Observer
 from schemas.release_paths import LIGHTINGS, split_scene
 from schemas.workspace import Workspace
@@ -93,7 +94,7 @@ class _Release:
 
     def run(self) -> None:
         """Import everything, in the order of dependence."""
-        for light in LIGHTINGS.values():
+        for light in self._lights.values():
             put_lighting(self.catalog, light)
         self._metadata()
         if not self.frames:
@@ -121,6 +122,13 @@ class _Release:
             return frames_by_path(connection)
 
     @cached_property
+    def _lights(self) -> Mapping[int, Lighting]:
+        """The lightings by lux: the release's two, or those listed beside an exported dataset."""
+        if self.layout.lightings is None:
+            return LIGHTINGS
+        return read_lightings(self.layout.lightings)
+
+    @cached_property
     def _design(self) -> Table | None:
         """The design of the human experiment, read once for options and places in sessions."""
         if self.layout.design is None:
@@ -133,7 +141,7 @@ class _Release:
         for source, report in self._new([self.layout.metadata]):
             table = _read_list(source)
             with self._write(source, report) as connection:
-                import_metadata(connection, table, report)
+                import_metadata(connection, table, self._lights, report)
 
     def _read_masks(self, pool: ThreadPoolExecutor) -> list[_MaskRead]:
         scenes = {scene.name for scene in list_scenes(self.catalog)}
@@ -268,7 +276,13 @@ class _Release:
             spelled = of_release[source.path]
             with self._write(source, report) as connection:
                 pictures.import_picture(
-                    connection, self.workspace, source, spelled, self.frames[spelled], report
+                    connection,
+                    self.workspace,
+                    source,
+                    spelled,
+                    self._lights,
+                    self.frames[spelled],
+                    report,
                 )
 
     def _name(self, path: Path) -> str:
