@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw, UnidentifiedImageError
+from PIL import Image, UnidentifiedImageError
 
 from schemas.records import Instance
 
@@ -133,14 +133,28 @@ def polygon_mask(
     MaskError
         If a polygon has fewer than three corners.
     """
-    canvas = Image.new("1", size_px)
-    draw = ImageDraw.Draw(canvas)
+    filled = np.zeros((size_px[1], size_px[0]), bool)
     for polygon in polygons:
         if len(polygon) < 6 or len(polygon) % 2:
             raise MaskError(f"a polygon of {len(polygon)} numbers, which needs three corners")
-        # Pillow's pixel centers lie at whole numbers
-        draw.polygon([value - 0.5 for value in polygon], fill=1)
-    return np.asarray(canvas)
+        filled |= _inside(np.asarray(polygon, float).reshape(-1, 2), size_px)
+    return filled
+
+
+def _inside(corners: npt.NDArray[np.float64], size_px: tuple[int, int]) -> npt.NDArray[np.bool_]:
+    """Pixels whose center a polygon of corners (x, y) encloses an odd number of times."""
+    width, height = size_px
+    centers_y = np.arange(height) + 0.5
+    # At each center's height an edge turns everything right of it from outside to inside, or back.
+    turns = np.zeros((height, width + 1), np.int64)
+    for (x0, y0), (x1, y1) in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        rows = np.flatnonzero((centers_y >= min(y0, y1)) & (centers_y < max(y0, y1)))
+        if rows.size:
+            crossing = x0 + (centers_y[rows] - y0) * (x1 - x0) / (y1 - y0)
+            first = np.clip(np.ceil(crossing - 0.5), 0, width).astype(np.int64)
+            turns[rows, first] += 1
+    inside: npt.NDArray[np.bool_] = np.cumsum(turns, axis=1)[:, :width] % 2 == 1
+    return inside
 
 
 def compress_rle(counts: Sequence[int]) -> str:

@@ -126,12 +126,14 @@ class ExportFolder:
     def put_readme(self, text: str) -> bool:
         """Write the datasheet, unless somebody edited it since; whether it was written."""
         path = self.root / README
+        ours = hashlib.sha256(text.encode()).hexdigest()
         if path.exists():
             found = sha256_of(path)
-            if found not in (self._before.get(README), hashlib.sha256(text.encode()).hexdigest()):
+            if found not in (self.noted("readme"), ours):
                 self.register(README, found, path.stat().st_size)
                 return False
         self.put_text(README, text)
+        self.note("readme", ours)
         return True
 
     def digest(self, name: str) -> str:
