@@ -201,14 +201,15 @@ def _bring(
     stat = source.stat()
     if target.exists():
         there = target.stat()
-        same = (there.st_size, there.st_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
-        if same or sha256_of(target) == sha256:
-            if not same:
-                os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        if (there.st_size, there.st_mtime_ns) == (stat.st_size, stat.st_mtime_ns):
             result.unchanged += 1
             return
         if sha256_of(source) != sha256:  # never a damaged file over another one
             raise DigestError("its bytes changed, sha256 differs from the row")
+        if sha256_of(target) == sha256:
+            os.utime(target, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+            result.unchanged += 1
+            return
         _set_aside(backup, target, generation)
     _copy(source, target, sha256, result)
 
