@@ -64,6 +64,8 @@ def merge(root: Path, other: Path, dry_run: bool, as_json: bool) -> None:
         raise Abort(
             str(error), f"snaprig -w {other} check --repair, then merge again: it goes on"
         ) from error
+    except OSError as error:
+        raise _stuck(error) from error
     if as_json:
         click.echo(json.dumps({"dry_run": dry_run, **result.to_json()}, indent=2))
     else:
@@ -105,9 +107,18 @@ def backup(root: Path, dest: Path, verify: bool, force: bool, as_json: bool) -> 
             result = back_up(workspace, target, progress, force=force)
     except DigestError as error:
         raise Abort(str(error), "choose another disk for the backup") from error
+    except OSError as error:
+        raise _stuck(error) from error
     _say_backed_up(result, dest, as_json)
     if result.problems:
         sys.exit(1)
+
+
+def _stuck(error: OSError) -> Abort:
+    return Abort(
+        f"stopped at {error.filename or 'a file'}: {error.strerror or error}",
+        "make room, or see to the disk; the same command goes on",
+    )
 
 
 def _say_merged(result: MergeResult, other: Path, dry_run: bool) -> None:

@@ -182,9 +182,12 @@ def _copy_frames(
             if not backup.holds(target):
                 raise WorkspaceError(f"{frame.path!r} does not lie among the frames")
             _bring(backup, source, target, frame.sha256, generation, result)
-        except (OSError, DigestError, WorkspaceError) as error:
-            what = getattr(error, "strerror", None) or str(error)
-            result.problems.append(Problem(frame.path, what, frame))
+        except OSError as error:
+            if not _of_file(error):
+                raise
+            result.problems.append(Problem(frame.path, error.strerror or str(error), frame))
+        except (DigestError, WorkspaceError) as error:
+            result.problems.append(Problem(frame.path, str(error), frame))
         done += 1
         progress(done, total)
 
@@ -240,6 +243,8 @@ def _copy_others(
                 _set_aside(backup, target, generation)
             digest = _copy(source, target, None, result)
         except OSError as error:
+            if not _of_file(error):
+                raise
             result.problems.append(Problem(name, error.strerror or str(error)))
             continue
         listed[name] = [digest, stat.st_size, stat.st_mtime_ns]
@@ -252,6 +257,11 @@ def _others(workspace: Workspace) -> Iterator[Path]:
         ours = path.name in _LEFT or path.name.startswith(workspace.catalog_path.name)
         if path.is_file() and not (ours or path.is_symlink() or path.suffix == PARTIAL):
             yield path
+
+
+def _of_file(error: OSError) -> bool:
+    """Whether only this file is affected: a disk that is full or gone ends the backup."""
+    return isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError)
 
 
 def _copy(source: Path, target: Path, sha256: str | None, result: BackupResult) -> str:

@@ -32,7 +32,13 @@ def read_mask(path: Path, category: str) -> list[Instance]:
     try:
         with Image.open(path) as picture:
             rgba = np.array(picture.convert("RGBA"))
-    except (OSError, SyntaxError, ValueError, UnidentifiedImageError) as error:
+    except (
+        OSError,
+        SyntaxError,
+        ValueError,
+        UnidentifiedImageError,
+        Image.DecompressionBombError,
+    ) as error:
         raise MaskError(f"{path.name} cannot be decoded: {error}") from error
     rgba[rgba[..., 3] == 0] = 0  # what is transparent is background, whatever its color
     return mask_instances(rgba, category)

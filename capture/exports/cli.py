@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -17,6 +17,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rig.errors import Abort
 from schemas.workspace import Workspace
+
+if TYPE_CHECKING:  # what an export needs is imported when one runs
+    from capture.exports.job import Form
+    from schemas.records import FrameKind
 
 _INCLUDE = {"real": False, "simulated": True, "both": None}
 
@@ -173,7 +177,9 @@ def parquet(asked: Asked, by_path: bool) -> None:
         _export(asked, "parquet", write_embedded)
 
 
-def _export(asked: Asked, form: str, write: Any, kinds: Any = ("manual",)) -> None:  # noqa: ANN401 - typed where they are used
+def _export(
+    asked: Asked, form: str, write: Form, kinds: tuple[FrameKind, ...] = ("manual",)
+) -> None:
     from capture.exports.datasheet import write_datasheet
     from capture.exports.facts import About
     from capture.exports.job import run_export
@@ -186,18 +192,24 @@ def _export(asked: Asked, form: str, write: Any, kinds: Any = ("manual",)) -> No
     with workspace.catalog() as catalog, _progress(form) as progress:
         for name in asked.scenes:
             require_scene(catalog, name)
-        summary = run_export(
-            workspace,
-            catalog,
-            asked.out,
-            form,
-            write,
-            about=About(**asked.about),
-            selection=Selection(asked.scenes, asked.lightings, kinds, simulated),
-            mixed=asked.include == "both",
-            datasheet=write_datasheet,
-            progress=progress,
-        )
+        try:
+            summary = run_export(
+                workspace,
+                catalog,
+                asked.out,
+                form,
+                write,
+                about=About(**asked.about),
+                selection=Selection(asked.scenes, asked.lightings, kinds, simulated),
+                mixed=asked.include == "both",
+                datasheet=write_datasheet,
+                progress=progress,
+            )
+        except OSError as error:  # what is wrong with a stored frame is said as such
+            raise Abort(
+                f"cannot write {error.filename or asked.out}: {error.strerror or error}",
+                "make room or choose another folder; the same command goes on",
+            ) from error
     summary["seconds"] = round(monotonic() - started, 3)
     if asked.as_json:
         click.echo(json.dumps(summary, indent=2))

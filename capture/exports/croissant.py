@@ -128,7 +128,7 @@ def describe(job: Job, *, has_objects: bool) -> dict[str, Any]:
         "version": about.version,
         "citeAs": about.name,
     }
-    if facts.last is not None:
+    if facts.last is not None:  # the first day on which it can have been published
         document["datePublished"] = facts.last.date().isoformat()
     tables = [FRAMES, SCENES, *([OBJECTS] if has_objects else [])]
     document["distribution"] = [

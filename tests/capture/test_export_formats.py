@@ -17,12 +17,16 @@ from pycocotools.coco import COCO
 
 import capture.exports.parquet as parquet_form
 from capture.exports.coco_rules import check_coco
-from capture.exports.snap import name_scenes, paint
+from capture.exports.job import shown_size
+from capture.exports.snap import Names, _cells, _shot, name_scenes, paint
 from evaluate.release.importer import import_snap
 from rig.errors import Abort
-from schemas.masks import mask_instances
-from schemas.plan import Lighting
+from schemas.annotation_store import set_instances
+from schemas.export_store import Selection, stream_rows
+from schemas.masks import mask_instance, mask_instances
+from schemas.plan import Lighting, SweepPlan
 from schemas.records import Instance, Scene
+from schemas.release_paths import spell_path
 from tests.made_workspace import BOTTLES, BOXES, BRIGHT, CUPS, DIM, ODD, Made
 
 # what the libraries do in their own house: old calls, and files that they leave to the collector
@@ -76,8 +80,6 @@ class TestCoco:
                 assert picture.size == (image["width"], image["height"])
 
     def test_sizes_are_those_shown_when_exif_turns_a_picture(self, tmp_path):
-        from capture.exports.job import shown_size
-
         path = tmp_path / "turned.jpg"
         exif = Image.Exif()
         exif[0x0112] = 6
@@ -87,8 +89,6 @@ class TestCoco:
     def test_objects_marked_on_another_picture_are_refused(self, tmp_path):
         made = Made(tmp_path / "lab")
         made.sweep(CUPS)
-        from schemas.annotation_store import set_instances
-
         wrong = Instance("cup", (0.0, 0.0, 5.0, 5.0), 25.0, (100, 100))
         set_instances(made.catalog, CUPS.name, [wrong])
         result = made.run("export", "coco", tmp_path / "out")
@@ -99,8 +99,6 @@ class TestCoco:
     def test_objects_fit_frames_of_another_size(self, tmp_path):
         made = Made(tmp_path / "lab")
         made.sweep(CUPS)
-        from schemas.annotation_store import set_instances
-
         half = Instance("cup", (3.0, 2.0, 9.0, 6.0), 54.0, (30, 20))
         set_instances(made.catalog, CUPS.name, [half])
         made.json("export", "coco", tmp_path / "out")
@@ -251,12 +249,15 @@ class TestParquet:
         def dying(path, *rest, **keys):
             shards.append(path.name)
             if len(shards) == 3:
-                raise OSError("disk full")
+                raise OSError(28, "No space left on device", str(path))
             with taken(path, *rest, **keys) as writer:
                 yield writer
 
         monkeypatch.setattr(parquet_form.pq, "ParquetWriter", dying)
-        assert isinstance(lab.run("export", "parquet", out).exception, OSError)
+        stopped = lab.run("export", "parquet", out).exception
+        assert isinstance(stopped, Abort)
+        assert "No space left on device" in str(stopped)
+        assert "goes on" in stopped.action
         said = lab.json("export", "parquet", out)
         assert said["kept"] > 0
         assert said["copied"] + said["kept"] == 32
@@ -371,8 +372,6 @@ class TestSnap:
         made.catalog.close()
 
     def test_settings_off_the_grid_are_left_out_and_counted(self, tmp_path):
-        from schemas.plan import SweepPlan
-
         made = Made(tmp_path / "lab")
         made.sweep(CUPS, plan=SweepPlan(shutter=("1/60", "1/80"), iso=(100,), f_number=(5.6, 7.1)))
         said = made.json("export", "snap", tmp_path / "out")
@@ -410,10 +409,63 @@ class TestSnap:
             mask &= ~taken
             taken |= mask
             made += [mask] if mask.any() else []
-        from schemas.masks import mask_instance
-
         instances = [mask_instance(mask, "cup") for mask in made]
         painted, covered = paint(instances)
         rgba = np.dstack([painted, np.full(painted.shape[:2], 255, np.uint8)])
         assert not covered
         assert mask_instances(np.ascontiguousarray(rgba), "cup") == instances
+
+
+class TestPublicRelease:
+    """Against the release's own files."""
+
+    @pytest.fixture(scope="class")
+    def release(self, snaprig_data, tmp_path_factory):
+        root = tmp_path_factory.mktemp("release")
+        there, here = snaprig_data / "snap/annotations", root / "checkout/annotations"
+        (here / "masks_SNAP").mkdir(parents=True)
+        for name in ("data.csv", "images_SNAP"):
+            (here / name).symlink_to(there / name)
+        for picture in (there / "images_SNAP").glob("*.jpg"):
+            name = f"masks_SNAP/{picture.stem}.png"
+            (here / name).symlink_to(there / name)
+        made = Made(root / "lab")
+        report = import_snap(made.catalog, made.workspace, root / "checkout")
+        assert report.counts["frames"] == 37_357
+        yield made, snaprig_data / "snap/annotations"
+        made.catalog.close()
+
+    def test_every_row_is_written_as_the_release_has_it(self, release):
+        made, annotations = release
+        with (annotations / "data.csv").open(newline="") as file:
+            theirs = {row[0]: row for row in csv.reader(file)}
+        theirs.pop("Path")
+        selection = Selection(kinds=("manual", "auto"))
+        names = Names.of(made.catalog, selection)
+        with made.catalog.write() as connection:
+            connection.exec_driver_sql("UPDATE frames SET path = path || 'x' WHERE path = ''")
+            for row in stream_rows(connection, selection):
+                path = spell_path(_shot(row, names))
+                assert [str(cell) for cell in _cells(row, path, names)] == theirs.pop(path)
+            connection.exec_driver_sql("UPDATE frames SET path = '' WHERE path = 'x'")
+        assert theirs == {}
+
+    def test_its_pictures_make_the_round_trip(self, release, tmp_path):
+        made, _ = release
+        said = made.json("export", "snap", tmp_path / "out")
+        assert (said["frames"], said["left_out"]) == (
+            20,
+            {"imported without its picture": 37_557 - 20},
+        )
+        again = Made(tmp_path / "again")
+        report = import_snap(again.catalog, again.workspace, tmp_path / "out")
+        assert report.rejected == []
+        assert report.counts["pictures"] == 20
+        objects = (
+            "SELECT s.name, i.number, i.x_px, i.y_px, i.area_px, i.rle FROM instances i "
+            "JOIN scenes s ON s.id = i.scene_id ORDER BY 1, 2"
+        )
+        ours = dict.fromkeys(row[0] for row in again.rows(objects))
+        assert again.rows(objects) == [row for row in made.rows(objects) if row[0] in ours]
+        assert len(ours) == 20
+        again.catalog.close()
