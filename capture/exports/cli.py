@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 from rig.errors import Abort
 from schemas.workspace import Workspace
@@ -228,6 +237,15 @@ def _export(
         click.echo("  next: fill in README.md, or give --license and --creator", err=True)
 
 
+class _Rate(ProgressColumn):
+    """Frames a second; nothing before the first."""
+
+    def render(self, task: Task) -> Text:
+        """One cell."""
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:.0f} frames/s")
+
+
 @contextmanager
 def _progress(form: str) -> Iterator[Callable[[int, int], None]]:
     console = Console(stderr=True)
@@ -235,7 +253,7 @@ def _progress(form: str) -> Iterator[Callable[[int, int], None]]:
         TextColumn(form),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.speed:.0f} frames/s"),
+        _Rate(),
         TimeRemainingColumn(),
     )
     with Progress(

@@ -259,6 +259,31 @@ class TestDatasheet:
         assert (out / "README.md").read_text() == "our own words"
 
 
+def test_a_terminal_shows_how_far_it_is_and_the_rate(lab, tmp_path, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    result = lab.run("export", "coco", tmp_path / "out")
+    assert result.exit_code == 0, result.exception
+    assert "31/31" in result.stderr
+    assert "frames/s" in result.stderr
+
+
+def test_ctrl_c_is_a_stop_that_goes_on(lab, tmp_path):
+    code = f"""
+import os, signal
+import capture.exports.facts as facts
+add = facts.Facts.add
+def stopped(self, row):
+    add(self, row)
+    if self.frames == 9: os.kill(os.getpid(), signal.SIGINT)
+facts.Facts.add = stopped
+from rig.cli import main
+main({["-w", str(lab.root), "export", "coco", str(tmp_path / "out")]!r})
+"""
+    ended = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert ended.returncode == 3, ended.stderr
+    assert export(lab, "coco", tmp_path / "out")["kept"] >= 9
+
+
 def test_a_broken_marker_is_named(lab, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / MARKER).write_text("{")

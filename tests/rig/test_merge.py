@@ -87,6 +87,18 @@ def test_everything_arrives_and_the_other_is_only_read(labs):
     assert (ours.root / "sessions/s1.jsonl").read_text().count("\n") == 2
 
 
+def test_a_terminal_shows_how_far_it_is(labs, monkeypatch, tmp_path):
+    ours, theirs = labs
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for arguments, shown in (
+        (("merge", theirs.root), "16/16"),
+        (("backup", tmp_path / "b"), "23/23"),
+    ):
+        result = ours.run(*arguments)
+        assert result.exit_code == 0, result.exception
+        assert shown in result.stderr
+
+
 def test_the_same_twice_changes_nothing(labs):
     ours, theirs = labs
     ours.json("merge", theirs.root)
