@@ -37,6 +37,8 @@ class Facts:
 
     Attributes
     ----------
+    sweeps : dict
+        (scene, lighting) to whether any frame of it comes from virtual devices.
     left_out : Counter
         Accepted frames that could not be exported, by reason.
     notes : list of str
@@ -58,6 +60,7 @@ class Facts:
     isos: set[int] = field(default_factory=set)
     f_numbers: set[float] = field(default_factory=set)
     runs: set[int] = field(default_factory=set)
+    sweeps: dict[tuple[str, str], bool] = field(default_factory=dict)
     first: datetime | None = None
     last: datetime | None = None
     left_out: Counter[str] = field(default_factory=Counter)
@@ -80,6 +83,8 @@ class Facts:
         self.by_lighting[row.lighting] += 1
         self.by_offset[row.ev_offset] += 1
         self.runs.add(row.run_id)
+        sweep = (row.scene, row.lighting)
+        self.sweeps[sweep] = self.sweeps.get(sweep, False) or row.simulated
         if row.kind == "manual":
             self.shutters_s.add(row.shutter_s)
             self.isos.add(row.iso)

@@ -37,6 +37,8 @@ COLUMNS = (
 LIGHTING_COLUMNS = ("name", "lux", "tolerance", "ev_reference")
 _SCENE_COLUMNS = ("Object_name", "scene", "category", "count")
 
+_SWEEP_COLUMNS = ("Object_name", "Lux", "simulated")
+
 OFF_GRID = "settings that the release's lists do not have"
 
 _TASKS = ("q1", "q2", "q3", "q4")
@@ -201,11 +203,14 @@ def paint(instances: list[Instance]) -> tuple[npt.NDArray[np.uint8], bool]:
 
 
 def _write_tables(job: Job, names: Names) -> None:
-    """What the release has no place for: lightings, and what scenes are called here."""
+    """What the release has no place for: lightings, origin, and what scenes are called here."""
     used = [light for light in names.lightings if light.name in job.facts.lightings]
     lights = [[one.name, f"{one.lux:g}", one.tolerance, one.ev_reference] for one in used]
     with job.folder.table("annotations/lightings.csv", LIGHTING_COLUMNS) as table:
         table.writerows(lights)
+    with job.folder.table("annotations/sweeps.csv", _SWEEP_COLUMNS) as table:
+        for (scene, light), simulated in job.facts.sweeps.items():
+            table.writerow([names.scenes[scene], names.lux[light], simulated])
     scenes = [[names.scenes[name], name, *said] for name, said in job.facts.scenes.items()]
     with job.folder.table("annotations/scenes.csv", _SCENE_COLUMNS) as table:
         table.writerows(scenes)

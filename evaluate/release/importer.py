@@ -19,7 +19,12 @@ from evaluate.errors import EvaluateError
 from evaluate.importing import ImportReport, Source, SourceReport, without_collector
 from evaluate.release import answers, detectors, people, pictures, questions
 from evaluate.release.layout import Layout, find_layout
-from evaluate.release.metadata import frames_by_path, import_metadata, read_lightings
+from evaluate.release.metadata import (
+    frames_by_path,
+    import_metadata,
+    read_lightings,
+    read_simulated,
+)
 from evaluate.release.sheets import Table, read_csv, read_xlsx
 from schemas.answer_store import CLASSIFICATION, DETECTION, put_observer
 from schemas.capture_store import list_scenes, put_lighting
@@ -138,10 +143,12 @@ class _Release:
     def _metadata(self) -> None:
         if self.layout.metadata is None:
             return
+        sweeps = self.layout.sweeps
+        simulated = set() if sweeps is None else read_simulated(sweeps)
         for source, report in self._new([self.layout.metadata]):
             table = _read_list(source)
             with self._write(source, report) as connection:
-                import_metadata(connection, table, self._lights, report)
+                import_metadata(connection, table, self._lights, report, simulated)
 
     def _read_masks(self, pool: ThreadPoolExecutor) -> list[_MaskRead]:
         scenes = {scene.name for scene in list_scenes(self.catalog)}

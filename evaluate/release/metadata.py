@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -39,9 +39,15 @@ class Listed:
 
 
 def import_metadata(
-    connection: Connection, table: Table, lights: Mapping[int, Lighting], report: SourceReport
+    connection: Connection,
+    table: Table,
+    lights: Mapping[int, Lighting],
+    report: SourceReport,
+    simulated: Collection[tuple[str, int]] = (),
 ) -> None:
     """Add the scenes and frames of a list, taken under `lights` by lux.
+
+    `simulated` are the (scene, lux) whose frames came from virtual devices.
 
     Rows whose settings, EV or EV offset contradict their path are rejected: the path is the
     key that everything else is joined by.
@@ -64,14 +70,14 @@ def import_metadata(
         connection, {one.scene.name: one.scene for one in listed.values()}.values()
     )
     known = {
-        name: int(key)
-        for name, key in connection.execute(select(lightings.c.name, lightings.c.id))
+        name: int(key) for name, key in connection.execute(select(lightings.c.name, lightings.c.id))
     }
     light_ids = {lux: known[light.name] for lux, light in lights.items()}
     keys = {
         path: (scene_ids[one.scene.name], light_ids[one.shot.lux]) for path, one in listed.items()
     }
-    run_ids = put_runs(connection, keys.values(), RUN_REASON)
+    virtual = {keys[p] for p, one in listed.items() if (one.scene.name, one.shot.lux) in simulated}
+    run_ids = put_runs(connection, keys.values(), RUN_REASON, virtual)
     rows = [
         _frame_row(one, lights, *keys[path], run_ids[keys[path]]) for path, one in listed.items()
     ]
@@ -103,6 +109,25 @@ def read_lightings(path: Path) -> dict[int, Lighting]:
     except (OSError, ValueError, KeyError, TypeError, WorkspaceError) as error:
         raise EvaluateError(f"{path} is no list of lightings: {error}") from error
     return {int(light.lux): light for light in lights}
+
+
+def read_simulated(path: Path) -> set[tuple[str, int]]:
+    """Sweeps (scene, lux) of an exported dataset that came from virtual devices.
+
+    Raises
+    ------
+    EvaluateError
+        If the file is no list of sweeps.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return {
+                (row["Object_name"], int(row["Lux"]))
+                for row in csv.DictReader(file)
+                if row["simulated"] == "True"
+            }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EvaluateError(f"{path} is no list of sweeps: {error!r}") from error
 
 
 def frames_by_path(connection: Connection) -> dict[str, int]:

@@ -362,6 +362,17 @@ class TestSnap:
         made.catalog.close()
         again.catalog.close()
 
+    def test_simulated_frames_come_back_as_such(self, tmp_path):
+        made = Made(tmp_path / "lab")
+        made.sweep(CUPS, BRIGHT, simulated=True)
+        made.sweep(CUPS, DIM)
+        made.json("export", "snap", tmp_path / "out", "--include", "both")
+        again = self.import_into(tmp_path / "out", tmp_path / "again")
+        light = "SELECT l.name, r.simulated FROM runs r JOIN lightings l ON l.id = r.lighting_id"
+        assert sorted(again.rows(light)) == [("bright", 1), ("dim", 0)]
+        made.catalog.close()
+        again.catalog.close()
+
     def test_lights_that_would_share_a_folder_are_refused(self, tmp_path):
         made = Made(tmp_path / "lab")
         made.sweep(CUPS, BRIGHT)
