@@ -1,12 +1,12 @@
 """Export a catalog of the size of the SNAP release in every format: frames a second, peak memory.
 
-    python benchmarks/exports.py FOLDER [--frames N] [--picture FILE]
+    python benchmarks/exports.py FOLDER [--frames N ...] [--forms FORM ...] [--picture FILE]
 
 FOLDER is a checkout of the release: its list of 37,357 frames and its masks are imported, and
 every frame gets the same small picture (hard links, so that the disk holds one). What is measured
 is the work on rows; real pictures cost their copying on top. Each export is a process of its own,
-and runs twice: the second finds everything there. Peak memory at N and at a tenth of it shows
-whether it grows with the rows.
+and runs twice: the second finds everything there. Peak memory at the whole list and at a tenth of
+it shows whether it grows with the rows. Each measurement is shown on stderr as it comes.
 """
 
 from __future__ import annotations
@@ -96,11 +96,11 @@ def measure(workspace: Workspace, form: str, out: Path) -> dict[str, Any]:
     }
 
 
-def run(root: Path, folder: Path, frames: int, picture: bytes) -> dict[str, Any]:
+def run(root: Path, folder: Path, frames: int, picture: bytes, forms: list[str]) -> dict[str, Any]:
     """Every format once, and once more with everything there."""
     workspace = make_lab(root, folder, frames, picture)
     found: dict[str, Any] = {}
-    for form in FORMS:
+    for form in forms:
         out = root / "out" / form.replace(" ", "")
         first, again = measure(workspace, form, out), measure(workspace, form, out)
         summary = json.loads((out / "export.json").read_text())["summary"]
@@ -110,6 +110,7 @@ def run(root: Path, folder: Path, frames: int, picture: bytes) -> dict[str, Any]
             **first,
             "again_s": again["seconds"],
         }
+        print(frames, form, found[form], file=sys.stderr, flush=True)
     return found
 
 
@@ -117,17 +118,18 @@ def main() -> None:
     """Measure and print one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--frames", type=int, default=37_357)
+    parser.add_argument("--frames", type=int, nargs="+", default=[3_735, 37_357])
+    parser.add_argument("--forms", nargs="+", choices=FORMS, default=list(FORMS))
     parser.add_argument("--picture", type=Path, help="JPEG of every frame (default: a gray one)")
     options = parser.parse_args()
     small = io.BytesIO()
     Image.new("L", (96, 64), 120).save(small, "JPEG")
     picture = options.picture.read_bytes() if options.picture else small.getvalue()
-    document = {"picture_bytes": len(picture)}
-    for frames in (options.frames // 10, options.frames):
+    document: dict[str, Any] = {"picture_bytes": len(picture)}
+    for frames in options.frames:
         with tempfile.TemporaryDirectory() as temporary:
             folder = options.folder.resolve()
-            document[str(frames)] = run(Path(temporary), folder, frames, picture)
+            document[str(frames)] = run(Path(temporary), folder, frames, picture, options.forms)
     print(json.dumps(document, indent=2))
 
 

@@ -6,7 +6,6 @@ statement goes by names, settings, moments and digests. All of them may run twic
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -19,10 +18,10 @@ from schemas.tables import imports as imports_table
 from schemas.tables import observers as observers_table
 from schemas.tables import responses as responses_table
 
-_FINAL = "(" + ", ".join(f"'{outcome}'" for outcome in FINAL) + ")"
+FINAL_OUTCOMES = "(" + ", ".join(f"'{outcome}'" for outcome in FINAL) + ")"
 
 #: Theirs (o) with our scene (s) and lighting (l) of the same names.
-_PLACE = """
+PLACE = """
     JOIN other.scenes os ON os.id = o.scene_id JOIN main.scenes s ON s.name = os.name
     JOIN other.lightings ol ON ol.id = o.lighting_id JOIN main.lightings l ON l.name = ol.name
 """
@@ -30,30 +29,22 @@ _PLACE = """
 #: Their run and ours: started at the same moment. Imported shots have one run a sweep.
 _RUNS = f"""
     SELECT o.id AS theirs, min(r.id) AS ours
-    FROM other.runs o {_PLACE}
+    FROM other.runs o {PLACE}
     JOIN main.runs r ON r.scene_id = s.id AND r.lighting_id = l.id AND r.kind = o.kind
         AND (r.started_at = o.started_at OR r.kind = 'import')
     GROUP BY o.id
 """  # noqa: S608 - all text of these statements is of this module
 
 #: Their frame (o) and ours (f) of the same shot.
-_FRAMES = f"""
-    FROM other.frames o {_PLACE}
+SAME_FRAMES = f"""
+    FROM other.frames o {PLACE}
     JOIN main.frames f ON f.scene_id = s.id AND f.lighting_id = l.id
         AND f.kind = o.kind AND f.setting = o.setting
 """
 
-#: Whether two frames that ended for good are one: the camera's bytes say so, and the stored
-#: file's where both have one. An imported frame may lack its file.
-_SAME = """
-    f.outcome = o.outcome
-    AND (f.camera_sha256 = o.camera_sha256 OR f.camera_sha256 = '' OR o.camera_sha256 = '')
-    AND (f.sha256 = o.sha256 OR f.path = '' OR o.path = '')
-"""
-
 #: Whether theirs takes the place of ours: it ended for good, or has the file that ours lacks.
 _BETTER = f"""
-    (f.outcome NOT IN {_FINAL} AND o.outcome IN {_FINAL})
+    (f.outcome NOT IN {FINAL_OUTCOMES} AND o.outcome IN {FINAL_OUTCOMES})
     OR (f.outcome = 'accepted' AND o.outcome = 'accepted' AND f.path = '' AND o.path != '')
 """
 
@@ -107,63 +98,6 @@ def files_to_copy(connection: Connection, sweep: Sweep) -> Iterator[FileToCopy]:
         yield FileToCopy(*row)
 
 
-def find_conflicts(connection: Connection) -> list[str]:
-    """What contradicts, in words. One kind hides those that follow from it."""
-    return [
-        *_contradicting_names(connection),
-        *_contradicting_objects(connection),
-        *_rows(
-            connection,
-            f"""
-            SELECT 'frame ' || s.name || '/' || l.name || '/' || o.setting || ': ours is '
-                || f.outcome || ' (' || substr(f.camera_sha256, 1, 12) || '), theirs '
-                || o.outcome || ' (' || substr(o.camera_sha256, 1, 12) || ')'
-            {_FRAMES}
-            WHERE f.outcome IN {_FINAL} AND o.outcome IN {_FINAL} AND NOT ({_SAME})
-            """,
-        ),
-        *_rows(
-            connection,
-            f"""
-            SELECT 'file ' || o.path || ' belongs to another frame here'
-            FROM other.frames o {_PLACE}
-            JOIN main.frames f ON f.path = o.path
-            WHERE o.path != '' AND (f.scene_id, f.lighting_id, f.kind, f.setting)
-                != (s.id, l.id, o.kind, o.setting)
-            """,  # noqa: S608
-        ),
-        *_rows(
-            connection,
-            "SELECT 'import ' || i.source || ': the two have different files of that name' "
-            "FROM other.imports o JOIN main.imports i ON i.kind = o.kind AND i.source = o.source "
-            "WHERE i.sha256 != o.sha256",
-        ),
-        *_rows(
-            connection,
-            f"""
-            SELECT 'question ' || os2.task || ' of ' || s.name || '/' || l.name || '/' || o.setting
-                || ': the options differ'
-            {_FRAMES}
-            JOIN other.stimuli os2 ON os2.frame_id = o.id
-            JOIN main.stimuli st ON st.frame_id = f.id AND st.view = os2.view
-                AND st.task = os2.task
-            WHERE st.options != os2.options AND st.options != '[]' AND os2.options != '[]'
-            """,
-        ),
-        *_rows(
-            connection,
-            f"""
-            SELECT 'person ' || ob.name || ' answered ' || st.task || ' of ' || s.name || '/'
-                || l.name || '/' || o.setting || ' differently in the two: two people under one '
-                || 'pseudonym?'
-            {_answers()}
-            WHERE ob.kind = 'person' AND (r.text IS NOT ora.text OR r.payload != ora.payload
-                OR r.error != ora.error)
-            """,
-        ),
-    ]
-
-
 def put_names(connection: Connection) -> dict[str, int]:
     """Add scenes, lightings and observers that are new; how many of each."""
     return {
@@ -178,7 +112,7 @@ def put_sweep(connection: Connection, sweep: Sweep) -> dict[str, int]:
     names = tuple(sweep)
     place = {"scene_id": "s.id", "lighting_id": "l.id"}
     known = f"o.id NOT IN (SELECT theirs FROM ({_RUNS}))"  # noqa: S608
-    done = {"runs": _copy(connection, runs, _PLACE, f"WHERE {known}{here}", place, names)}
+    done = {"runs": _copy(connection, runs, PLACE, f"WHERE {known}{here}", place, names)}
     connection.exec_driver_sql(
         f"""
         UPDATE main.runs SET status = o.status, reason = o.reason, ended_at = o.ended_at
@@ -191,11 +125,11 @@ def put_sweep(connection: Connection, sweep: Sweep) -> dict[str, int]:
     with_run = {**place, "run_id": "m.ours"}
     run = f"JOIN ({_RUNS}) m ON m.theirs = o.run_id"
     done["frames_replaced"] = _replace_frames(connection, run, here, names)
-    done["frames"] = _copy(connection, frames, _PLACE + run, f"WHERE 1 {here}", with_run, names)
+    done["frames"] = _copy(connection, frames, PLACE + run, f"WHERE 1 {here}", with_run, names)
     connection.exec_driver_sql(
         f"""
         INSERT INTO main.histograms (frame_id, luma)
-        SELECT f.id, h.luma {_FRAMES} JOIN other.histograms h ON h.frame_id = o.id
+        SELECT f.id, h.luma {SAME_FRAMES} JOIN other.histograms h ON h.frame_id = o.id
         WHERE f.camera_sha256 = o.camera_sha256 {here}
         ON CONFLICT (frame_id) DO NOTHING
         """,
@@ -231,7 +165,7 @@ def put_objects_and_questions(connection: Connection) -> dict[str, int]:
     done["stimuli"] = connection.exec_driver_sql(
         f"""
         INSERT INTO main.stimuli (frame_id, view, task, options, origin)
-        SELECT f.id, t.view, t.task, t.options, t.origin {_FRAMES}
+        SELECT f.id, t.view, t.task, t.options, t.origin {SAME_FRAMES}
         JOIN other.stimuli t ON t.frame_id = o.id
         WHERE 1 ORDER BY t.id
         ON CONFLICT DO NOTHING
@@ -240,7 +174,7 @@ def put_objects_and_questions(connection: Connection) -> dict[str, int]:
     connection.exec_driver_sql(
         f"""
         UPDATE main.stimuli SET options = t.options
-        {_FRAMES} JOIN other.stimuli t ON t.frame_id = o.id
+        {SAME_FRAMES} JOIN other.stimuli t ON t.frame_id = o.id
         WHERE stimuli.frame_id = f.id AND stimuli.view = t.view AND stimuli.task = t.task
             AND stimuli.options = '[]' AND t.options != '[]'
         """  # noqa: S608
@@ -268,7 +202,7 @@ def put_answers(connection: Connection, observer: str) -> dict[str, int]:
         JOIN other.observers oo ON oo.id = o.observer_id
         JOIN main.observers ob ON ob.name = oo.name
         JOIN other.stimuli ost ON ost.id = o.stimulus_id
-        JOIN (SELECT o.id AS theirs, f.id AS ours {_FRAMES}) m ON m.theirs = ost.frame_id
+        JOIN (SELECT o.id AS theirs, f.id AS ours {SAME_FRAMES}) m ON m.theirs = ost.frame_id
         JOIN main.stimuli st ON st.frame_id = m.ours AND st.view = ost.view AND st.task = ost.task
     """
     added = _copy(
@@ -283,7 +217,7 @@ def put_answers(connection: Connection, observer: str) -> dict[str, int]:
         f"""
         INSERT INTO main.verdicts (response_id, protocol, parsed, soft, hard, error_kind)
         SELECT r.id, v.protocol, v.parsed, v.soft, v.hard, v.error_kind
-        {_answers()} JOIN other.verdicts v ON v.response_id = ora.id
+        {same_answers()} JOIN other.verdicts v ON v.response_id = ora.id
         WHERE v.protocol = ? AND ob.name = ? AND r.text IS ora.text
         ON CONFLICT DO NOTHING
         """,
@@ -292,10 +226,10 @@ def put_answers(connection: Connection, observer: str) -> dict[str, int]:
     return {"responses": added, "responses_kept": theirs - added, "rulings": rulings}
 
 
-def _answers() -> str:
+def same_answers() -> str:
     """Their answer (ora) and ours (r) of the same observer to the same question."""
     return f"""
-        {_FRAMES}
+        {SAME_FRAMES}
         JOIN other.stimuli ost ON ost.frame_id = o.id
         JOIN main.stimuli st ON st.frame_id = f.id AND st.view = ost.view AND st.task = ost.task
         JOIN other.responses ora ON ora.stimulus_id = ost.id
@@ -303,50 +237,6 @@ def _answers() -> str:
         JOIN main.observers ob ON ob.name = oo.name
         JOIN main.responses r ON r.observer_id = ob.id AND r.stimulus_id = st.id
     """
-
-
-def _contradicting_names(connection: Connection) -> list[str]:
-    found = _rows(
-        connection,
-        "SELECT 'scene ' || s.name || ': ours is ' || s.count || ' x ' || s.category || "
-        "', theirs ' || o.count || ' x ' || o.category "
-        "FROM other.scenes o JOIN main.scenes s ON s.name = o.name "
-        "WHERE s.category != o.category OR s.count != o.count",
-    ) + _rows(
-        connection,
-        "SELECT 'lighting ' || l.name || ': ours has ' || l.lux || ' lux and EV reference ' || "
-        "l.ev_reference || ', theirs ' || o.lux || ' and ' || o.ev_reference "
-        "FROM other.lightings o JOIN main.lightings l ON l.name = o.name "
-        "WHERE l.lux != o.lux OR l.ev_reference != o.ev_reference",
-    )
-    pairs = connection.exec_driver_sql(
-        "SELECT o.name, o.kind, o.spec, m.kind, m.spec "
-        "FROM other.observers o JOIN main.observers m ON m.name = o.name"
-    )
-    return found + [
-        f"observer {name}: the two have other specifications ({theirs} and {ours})"
-        for name, their_kind, theirs, our_kind, ours in pairs
-        if (their_kind, json.loads(theirs)) != (our_kind, json.loads(ours))
-    ]
-
-
-def _contradicting_objects(connection: Connection) -> list[str]:
-    columns = ", ".join(
-        f"i.{column.name}" for column in instances.c if column.name not in ("id", "scene_id")
-    )
-    found: dict[str, dict[str, list[Any]]] = {"main": {}, "other": {}}
-    for database, by_scene in found.items():
-        rows = connection.exec_driver_sql(
-            f"SELECT s.name, {columns} FROM {database}.instances i "  # noqa: S608
-            f"JOIN {database}.scenes s ON s.id = i.scene_id ORDER BY s.id, i.number"
-        )
-        for name, *values in rows:
-            by_scene.setdefault(name, []).append(values)
-    return [
-        f"scene {name}: its objects were marked differently"
-        for name, theirs in found["other"].items()
-        if name in found["main"] and found["main"][name] != theirs
-    ]
 
 
 def _replace_frames(connection: Connection, run: str, here: str, names: tuple[str, ...]) -> int:
@@ -357,12 +247,12 @@ def _replace_frames(connection: Connection, run: str, here: str, names: tuple[st
     connection.exec_driver_sql(
         f"""
         DELETE FROM main.responses WHERE id IN (
-            SELECT r.id {_FRAMES}
+            SELECT r.id {SAME_FRAMES}
             JOIN main.stimuli st ON st.frame_id = f.id
             JOIN main.responses r ON r.stimulus_id = st.id
             JOIN main.observers ob ON ob.id = r.observer_id
             WHERE ob.kind = 'model' AND r.frame_sha256 != o.sha256
-                AND f.outcome NOT IN {_FINAL} AND o.outcome IN {_FINAL} {here}
+                AND f.outcome NOT IN {FINAL_OUTCOMES} AND o.outcome IN {FINAL_OUTCOMES} {here}
         )
         """,  # noqa: S608
         names,
@@ -371,7 +261,7 @@ def _replace_frames(connection: Connection, run: str, here: str, names: tuple[st
     return connection.exec_driver_sql(
         f"""
         UPDATE main.frames SET run_id = m.ours, {columns}
-        FROM other.frames o {_PLACE} {run}
+        FROM other.frames o {PLACE} {run}
         WHERE frames.scene_id = s.id AND frames.lighting_id = l.id AND frames.kind = o.kind
             AND frames.setting = o.setting AND ({better}) {here}
         """,  # noqa: S608
@@ -399,7 +289,3 @@ def _copy(
         """,  # noqa: S608
         tuple(values),
     ).rowcount
-
-
-def _rows(connection: Connection, query: str) -> list[str]:
-    return [str(row[0]) for row in connection.exec_driver_sql(query)]

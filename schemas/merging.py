@@ -18,11 +18,11 @@ from typing import Any
 
 from schemas.catalog import Catalog, snapshot
 from schemas.copying import copy_verified, sha256_of
+from schemas.merge_conflict_store import find_conflicts
 from schemas.merge_store import (
     FileToCopy,
     Sweep,
     files_to_copy,
-    find_conflicts,
     observer_names,
     put_answers,
     put_names,
