@@ -22,6 +22,7 @@ from schemas.workspace import WorkspaceError
 DONE, FAILED, WRONG_USAGE, RESUMABLE = 0, 1, 2, 3
 
 HELP = {
+    "backup": "Copy the workspace incrementally, each file proven.",
     "bias": "Capture bias of image collections, from their Exif.",
     "capture": "Plan, run and resume sweeps.",
     "check": "Verify every file against its row.",
@@ -32,8 +33,9 @@ HELP = {
     "export": "Write the catalog in other formats.",
     "import": "Read data made elsewhere into the catalog.",
     "init": "Make a workspace.",
+    "merge": "Bring another workspace into this one.",
     "questions": "Make the questions that people and models are asked.",
-    "scene": "Add and list scenes.",
+    "scene": "Add, list and annotate scenes.",
     "status": "Say what is in the workspace.",
 }
 

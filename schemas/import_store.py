@@ -8,7 +8,7 @@ a million of them, and the mapper's work per row would cost more than SQLite's.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -140,9 +140,15 @@ def unknown_light(connection: Connection) -> int:
 
 
 def put_runs(
-    connection: Connection, pairs: Iterable[tuple[int, int]], reason: str
+    connection: Connection,
+    pairs: Iterable[tuple[int, int]],
+    reason: str,
+    simulated: Collection[tuple[int, int]] = (),
 ) -> dict[tuple[int, int], int]:
-    """Runs that stand for shots taken elsewhere, one for each (scene id, lighting id)."""
+    """Runs that stand for shots taken elsewhere, one for each (scene id, lighting id).
+
+    `simulated` are those pairs whose shots came from virtual devices.
+    """
     query = select(runs.c.scene_id, runs.c.lighting_id, runs.c.id).where(runs.c.kind == IMPORTED)
     known = {(row.scene_id, row.lighting_id): int(row.id) for row in connection.execute(query)}
     now = utc_now()
@@ -152,7 +158,7 @@ def put_runs(
             "lighting_id": lighting_id,
             "kind": IMPORTED,
             "plan_digest": "",
-            "simulated": 0,
+            "simulated": int((scene_id, lighting_id) in simulated),
             "devices": {},
             "versions": {},
             "started_at": now,

@@ -1,4 +1,4 @@
-"""The wording of the questions that people and models are asked."""
+"""The questions that people and models are asked: their wording, and what is true of a frame."""
 
 from __future__ import annotations
 
@@ -48,3 +48,21 @@ def question_text(task: str, options: Sequence[str] = ()) -> str:
         raise ValueError(f"{task!r} is no question; there are {', '.join(TASKS)}")
     shown = _SEPARATORS[task].join(options) if task in _SEPARATORS else ""
     return f"{prompt_text(task)} {shown}" if task in _SEPARATORS else prompt_text(task)
+
+
+def true_answer(task: str, category: str, count: int, options: Sequence[str] = ()) -> str:
+    """The answer that is right, as the question wants it; empty where no option is.
+
+    Raises ValueError for a task that is none of Q1 to Q4.
+    """
+    named = category.replace("_", " ")
+    match task:
+        case "q1":
+            return named
+        case "q2":
+            return str(count)
+        case "q3":
+            return named if named in options else ""
+        case "q4":
+            return next((one for one in options if one.partition(") ")[2] == str(count)), "")
+    raise ValueError(f"{task!r} is no question; there are {', '.join(TASKS)}")
