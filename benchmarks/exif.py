@@ -18,6 +18,7 @@ import tarfile
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,7 @@ from PIL import ExifTags, Image
 
 from evaluate.bias.engines import run_processes, run_serial
 from evaluate.bias.header import read_header
-from evaluate.bias.scan import Collection, scan
+from evaluate.bias.scan import Collection, Engine, scan
 from evaluate.bias.sources import find_units
 from evaluate.bias.tiff import EXPOSURE_TIME, F_NUMBER, ISO
 from evaluate.bias.window import HEAD_BYTES
@@ -50,7 +51,7 @@ def make_files(source: Path, folder: Path, count: int) -> list[str]:
     return paths
 
 
-def best(function, repeat: int) -> float:
+def best(function: Callable[[], object], repeat: int) -> float:
     """Shortest duration in seconds."""
     durations = []
     for _ in range(repeat):
@@ -61,6 +62,7 @@ def best(function, repeat: int) -> float:
 
 
 def by_exiftool(paths: list[str]) -> None:
+    """Nine tags in one process."""
     tags = "ExposureTime FNumber ISO ExposureMode ExposureProgram DateTimeOriginal Make Model"
     names = "\n".join(paths)
     subprocess.run(
@@ -72,12 +74,14 @@ def by_exiftool(paths: list[str]) -> None:
 
 
 def by_pillow(paths: list[str]) -> None:
+    """Open and read the Exif directory."""
     for path in paths:
         with Image.open(path) as picture:
             picture.getexif().get_ifd(ExifTags.IFD.Exif)
 
 
 def by_piexif(paths: list[str]) -> None:
+    """Load every tag."""
     for path in paths:
         # piexif raises whatever its struct calls raise
         with contextlib.suppress(Exception):
@@ -85,17 +89,20 @@ def by_piexif(paths: list[str]) -> None:
 
 
 def by_reader(paths: list[str]) -> None:
+    """Our header reader."""
     for path in paths:
         read_header(path)
 
 
 def read_only(path: str) -> None:
+    """Open, read the first bytes, close."""
     descriptor = os.open(path, os.O_RDONLY)
     os.read(descriptor, HEAD_BYTES)
     os.close(descriptor)
 
 
 def by_reading_only(paths: list[str]) -> None:
+    """The same for all files: no reader can be faster."""
     for path in paths:
         read_only(path)
 
@@ -109,7 +116,8 @@ def drop_cache(paths: list[str]) -> None:
         os.close(descriptor)
 
 
-def cold(function, paths: list[str], repeat: int) -> float:
+def cold(function: Callable[[list[str]], object], paths: list[str], repeat: int) -> float:
+    """Shortest duration in seconds, the page cache dropped before each repeat."""
     durations = []
     for _ in range(repeat):
         drop_cache(paths)
@@ -119,7 +127,10 @@ def cold(function, paths: list[str], repeat: int) -> float:
     return min(durations)
 
 
-def threaded(function, threads: int):
+def threaded(function: Callable[[str], object], threads: int) -> Callable[[list[str]], None]:
+    """A function over paths, as one over a list of paths in threads."""
+    """A function over paths, as one over a list of paths in threads."""
+
     def run(paths: list[str]) -> None:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(function, paths, chunksize=16))
@@ -127,12 +138,14 @@ def threaded(function, threads: int):
     return run
 
 
-def scanned(source: Path, out: Path, engine=run_serial) -> None:
+def scanned(source: Path, out: Path, engine: Engine = run_serial) -> None:
+    """A whole scan to parquet."""
     out.unlink(missing_ok=True)
     scan(find_units([source]), out, Collection("benchmark"), engine)
 
 
 def by_tarfile(path: Path) -> None:
+    """Heads of all members through Python's tarfile."""
     with tarfile.open(path) as archive:
         for member in archive:
             if member.isfile() and (file := archive.extractfile(member)):
@@ -140,6 +153,7 @@ def by_tarfile(path: Path) -> None:
 
 
 def by_our_tar(path: Path) -> None:
+    """Heads of all members by stepping from header to header."""
     from evaluate.bias.tarball import members
 
     descriptor = os.open(path, os.O_RDONLY)
@@ -149,6 +163,7 @@ def by_our_tar(path: Path) -> None:
 
 
 def main() -> None:
+    """Make the files, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--repeat", type=int, default=3)
@@ -160,6 +175,7 @@ def main() -> None:
 
 
 def measure(source: Path, folder: Path, count: int, repeat: int) -> None:
+    """Every rate, then the ratios."""
     pictures = folder / "pictures"
     pictures.mkdir()
     paths = make_files(source, pictures, count)
@@ -217,6 +233,7 @@ def measure(source: Path, folder: Path, count: int, repeat: int) -> None:
 
 
 def ratio(rates: dict[str, float], ours: str, theirs: str, wanted: float) -> None:
+    """Print a ratio beside what is wanted."""
     if theirs in rates:
         found = rates[ours] / rates[theirs]
         verdict = "ok" if found >= wanted else "BELOW"
