@@ -98,7 +98,7 @@ def _joined(
     """Rows with the frame of their path; the first of a path counts."""
     column = table.column("Path")
     paths = [text_of(row[column]) for row in table.rows]
-    report.note_order(paths)
+    report.note_order(paths, frames)
     seen: set[int] = set()
     for path, row in zip(paths, table.rows, strict=True):
         frame_id = frames.get(path)
