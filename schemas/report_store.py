@@ -7,7 +7,7 @@ conditions of each stimulus are read once for all observers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -154,3 +154,33 @@ def count_frames(catalog: Catalog) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in connection.exec_driver_sql(_FRAMES)]
 
 
+class PictureFrame(NamedTuple):
+    """An accepted frame whose file is here. `path` is relative to the workspace."""
+
+    scene: str
+    category: str
+    lighting: str
+    lux: float
+    kind: str
+    ev_offset: int | None
+    shutter_s: float | None
+    iso: int | None
+    f_number: float | None
+    path: str
+    simulated: bool
+
+
+def list_picture_frames(catalog: Catalog) -> list[PictureFrame]:
+    """Accepted frames with files, scene by scene, brightest lighting first."""
+    query = """
+        SELECT c.name, c.category, l.name, l.lux, f.kind, f.ev_offset, f.shutter_s, f.iso,
+               f.f_number, f.path, u.simulated
+        FROM frames f
+        JOIN runs u ON u.id = f.run_id
+        JOIN scenes c ON c.id = f.scene_id
+        JOIN lightings l ON l.id = f.lighting_id
+        WHERE f.outcome = 'accepted' AND f.path != '' AND f.kind != 'reference'
+        ORDER BY c.id, l.lux DESC, f.id
+    """
+    with catalog.read() as connection:
+        return [PictureFrame(*row[:-1], bool(row[-1])) for row in connection.exec_driver_sql(query)]
