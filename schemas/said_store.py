@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.catalog import Catalog
 
 _SAID = """
     SELECT coalesce(json_extract(v.parsed, '$.name'), json_extract(v.parsed, '$.named')),
-           CASE WHEN s.task = 'choice' THEN json_extract(r.payload, '$.response') ELSE r.text END
+           CASE WHEN s.task = 'choice' THEN json_extract(r.payload, '$.response') ELSE r.text END,
+           CASE WHEN s.task = 'choice' THEN json_extract(r.payload, '$.imagename') END
     FROM responses r
     CROSS JOIN verdicts v ON v.response_id = r.id AND v.protocol = ?
     CROSS JOIN stimuli s ON s.id = r.stimulus_id
@@ -37,10 +39,21 @@ _SETTINGS = """
 
 
 class Said(NamedTuple):
-    """An answer: the label or the names read from it, joined by ``+``, and its raw text."""
+    """An answer.
+
+    Attributes
+    ----------
+    named : str
+        The label, or the names read from the text, joined by ``+``.
+    text : str
+        As given.
+    picture : str
+        The picture's name in trials of the model-vs-human format, else empty.
+    """
 
     named: str
     text: str
+    picture: str
 
 
 class AnswerText(NamedTuple):
@@ -76,7 +89,10 @@ def load_said(catalog: Catalog, observer_id: int, protocol: str) -> list[Said]:
     with catalog.read() as connection:
         cursor = connection.connection.cursor()
         found = cursor.execute(_SAID, (protocol, observer_id)).fetchall()
-    return [Said(_joined(named), "" if text is None else str(text)) for named, text in found]
+    return [
+        Said(_joined(named), "" if text is None else str(text), picture or "")
+        for named, text, picture in found
+    ]
 
 
 def load_texts(catalog: Catalog, observer_id: int, task: str) -> list[AnswerText]:
@@ -93,6 +109,7 @@ def load_settings(catalog: Catalog) -> list[FrameSetting]:
         return [FrameSetting(*row) for row in connection.exec_driver_sql(_SETTINGS)]
 
 
+@lru_cache(maxsize=100_000)
 def _joined(named: str | None) -> str:
     """Names from a verdict: a label as it is, a JSON list of names joined."""
     if named is None:

@@ -44,14 +44,12 @@ def describe_effect(name: str, release: Evidence, paper: Evidence, value: Publis
 def top_mistake(evidence: Evidence, observed: Observed, category: str) -> str:
     """The most frequent wrong label of a classifier for a category; "" if it makes none."""
     labels = observed.task_of(CLASSIFICATION)
-    words = [said.named for said in load_words(evidence.catalog, observed)]
-    named = np.array(words, object)[observed.of("task") == CLASSIFICATION]
-    rows = (labels.of("category") == category) & ~np.isnan(labels.soft)
-    if not rows.any():
+    labels = labels.where((labels.of("category") == category) & ~np.isnan(labels.soft))
+    if not len(labels):
         return ""
-    found = top_confusions(
-        labels.of("category")[rows], named[rows].astype(str), labels.soft[rows] == 1, 1
-    )
+    said = load_words(evidence.catalog, observed)
+    named = [said[place].named for place in labels.index]
+    found = top_confusions(labels.of("category"), named, labels.soft == 1, 1)
     return str(found[0].answer) if found else ""
 
 
@@ -174,7 +172,7 @@ def _pasted_by_position(release: Evidence, _paper: Evidence, value: PublishedVal
             continue
         under = by_frame[places]
         counts = labels.conditions.evaluated[labels.row[under]]
-        scenes, offsets = labels.of("scene")[under], labels.of("ev_offset")[under]
+        scenes, offsets = labels.of("scene_number")[under], labels.of("ev_offset")[under]
         pasted = sensitivity(outcome[counts], scenes[counts], offsets[counts])
         found.append((pasted.parameter_sensitivity, name))
     if not found:
@@ -222,10 +220,10 @@ def _frames_with_options(release: Evidence, _paper: Evidence, value: PublishedVa
     if "q4" not in parts:
         return ""
     q4 = parts["q4"]
-    others = [share_of(some.hard) for task, some in parts.items() if task != "q4"]
+    others = np.mean([share_of(some.hard) for task, some in parts.items() if task != "q4"])
     return (
         f"{len(q4)} of {len(found.evaluated().task_of('q1'))} frames; hard accuracy of Q4 there "
-        f"{_percent(share_of(q4.hard))}, of the other questions {_percent(float(np.mean(others)))}, "
+        f"{_percent(share_of(q4.hard))}, of the other questions {_percent(float(others))}, "
         f"of all four {_percent(macro(counted, 'hard'))}."
     )
 

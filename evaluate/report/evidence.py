@@ -118,7 +118,7 @@ def parameter_sensitivity(observed: Observed, column: str = "soft") -> float:
         some = found.task_of(task)
         right = np.nan_to_num(getattr(some, column))
         parts.append(
-            sensitivity(right, some.of("scene"), some.of("ev_offset"))
+            sensitivity(right, some.of("scene_number"), some.of("ev_offset"))
             .parameter_sensitivity
         )  # fmt: skip
     return float(np.mean(parts)) if parts else math.nan

@@ -6,7 +6,7 @@ for all of a data set, resampled by person, as in `evaluate.scores`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evaluate.metrics.arrays import BoolArray, FloatArray
+from evaluate.metrics.arrays import BoolArray, FloatArray, IntArray
 from evaluate.question_judges import UNSCORABLE
 from evaluate.scores import EVALUATED_OFFSETS, QUESTIONS, VQA
 from evaluate.scoring import RELEASE
@@ -49,6 +49,27 @@ class Conditions:
         return np.asarray(getattr(self.asked if hasattr(self.asked, name) else self, name))
 
     @cached_property
+    def _tasks(self) -> tuple[Column, IntArray]:
+        """Names of the tasks, and the number of each stimulus's."""
+        names, number = np.unique(self.column("task"), return_inverse=True)
+        return names, number
+
+    def tasks_of(self, row: Column) -> tuple[str, ...]:
+        """Tasks of some stimuli."""
+        names, number = self._tasks
+        return tuple(names[np.flatnonzero(np.bincount(number[row], minlength=1))].tolist())
+
+    def is_task(self, row: Column, tasks: Collection[str]) -> BoolArray:
+        """Which stimuli belong to some tasks."""
+        names, number = self._tasks
+        return np.asarray(np.isin(names, list(tasks))[number[row]], bool)
+
+    @cached_property
+    def scene_number(self) -> IntArray:
+        """A number for each scene: names are slow to sort."""
+        return np.unique(self.column("scene"), return_inverse=True)[1]
+
+    @cached_property
     def evaluated(self) -> BoolArray:
         """Frames that count: of a sweep; of imported ones the offsets that evaluations use."""
         kind, offset = self.column("frame_kind"), self.asked.ev_offset
@@ -75,6 +96,8 @@ class Observed:
         Characters of the answer as given.
     person : array of int
         Who gave the answer: the observer's id.
+    index : array of int
+        Place of each answer among those loaded: its row in what `load_words` gives.
     """
 
     name: str
@@ -89,6 +112,7 @@ class Observed:
     place: FloatArray
     length: Column
     person: Column
+    index: Column
 
     def __len__(self) -> int:
         return len(self.row)
@@ -100,7 +124,7 @@ class Observed:
 
     def where(self, chosen: BoolArray) -> Observed:
         """The answers chosen by a mask, shape (n,)."""
-        columns = ("row", "soft", "hard", "error_kind", "place", "length", "person")
+        columns = ("row", "soft", "hard", "error_kind", "place", "length", "person", "index")
         return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
     def of(self, name: str) -> Column:
@@ -109,17 +133,17 @@ class Observed:
 
     def task_of(self, *tasks: str) -> Observed:
         """The answers to some tasks."""
-        return self.where(np.isin(self.of("task"), tasks))
+        return self.where(self.conditions.is_task(self.row, tasks))
 
     @cached_property
     def tasks(self) -> tuple[str, ...]:
         """Tasks that were answered, Q1 to Q4 as they are."""
-        return tuple(np.unique(self.of("task")).tolist())
+        return self.conditions.tasks_of(self.row)
 
     @property
     def clusters(self) -> Column:
-        """What is resampled: persons, or scenes."""
-        return self.person if len(self.members) > 1 else self.of("scene")
+        """What is resampled: persons, or scenes (as numbers)."""
+        return self.person if len(self.members) > 1 else self.of("scene_number")
 
     def counted(self) -> Observed:
         """The answers that accuracies are made of, as `evaluate score` counts them.
@@ -127,16 +151,24 @@ class Observed:
         Classification without those that cannot be scored, under `release` on all frames;
         questions where the truth is known, no answer as a wrong one; choices all.
         """
-        tasks = self.of("task")
-        labels, asked = tasks == CLASSIFICATION, np.isin(tasks, QUESTIONS)
+        return self._counted
+
+    def evaluated(self) -> Observed:
+        """Of `counted` those on frames that every evaluation uses."""
+        return self._evaluated
+
+    @cached_property
+    def _counted(self) -> Observed:
+        labels = self.conditions.is_task(self.row, [CLASSIFICATION])
+        asked = self.conditions.is_task(self.row, QUESTIONS)
         evaluated = self.conditions.evaluated[self.row]
         of_labels = ~np.isnan(self.soft) & (evaluated | (self.protocol == RELEASE))
         of_questions = evaluated & (self.error_kind != UNSCORABLE)
         return self.where(np.where(labels, of_labels, ~asked | of_questions).astype(bool))
 
-    def evaluated(self) -> Observed:
-        """Of `counted` those on frames that every evaluation uses."""
-        found = self.counted()
+    @cached_property
+    def _evaluated(self) -> Observed:
+        found = self._counted
         return found.where(found.conditions.evaluated[found.row])
 
 
@@ -207,4 +239,13 @@ def _load(
         for column in ("row", "soft", "hard", "error_kind", "place", "length")
     }
     person = np.concatenate([np.full(len(found.row), key) for key, found in parts])
-    return Observed(name, members[0].kind, members, protocol, conditions, person=person, **columns)
+    return Observed(
+        name,
+        members[0].kind,
+        members,
+        protocol,
+        conditions,
+        person=person,
+        index=np.arange(len(person)),
+        **columns,
+    )
