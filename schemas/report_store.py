@@ -183,4 +183,5 @@ def list_picture_frames(catalog: Catalog) -> list[PictureFrame]:
         ORDER BY c.id, l.lux DESC, f.id
     """
     with catalog.read() as connection:
-        return [PictureFrame(*row[:-1], bool(row[-1])) for row in connection.exec_driver_sql(query)]
+        found = connection.exec_driver_sql(query)
+        return [PictureFrame._make((*row[:-1], bool(row[-1]))) for row in found]

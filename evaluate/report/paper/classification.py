@@ -82,7 +82,7 @@ def _lines(ordered: list[Curve], chance: float | None) -> PaperFigure:
         SECTION,
         _TITLES["4"],
         "Each point is the mean over all frames of the EV offset, both lightings together; models "
-        f"from best to worst. {bands_words(ordered)} Dashed: a random guess among the 1000 classes.",
+        f"from best to worst. {bands_words(ordered)} Dashed: a random guess among 1000 classes.",
         curve_rows(ordered, chance),
         line_size_in(len(ordered)),
         paint,

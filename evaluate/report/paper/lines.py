@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -63,7 +64,7 @@ def paint_lines(
     chance: float | None = None,
     *,
     percent: bool = True,
-    top: float | None = 1.0,
+    top: float = 1.0,
 ) -> None:
     """Draw curves in the order given; people in black on top of the others."""
     models = [curve for curve in curves if not curve.who.is_people]
@@ -72,6 +73,7 @@ def paint_lines(
         points = [point for point in curve.points if not math.isnan(point.value)]
         x = np.array([point.ev_offset for point in points])
         y = [point.value for point in points]
+        look: dict[str, Any]
         if curve.who.is_people:
             look = {"color": INK, "marker": "o", "linewidth": 2.2, "markersize": 4.5, "zorder": 5}
         else:
@@ -86,7 +88,7 @@ def paint_lines(
     axes.set_ylabel(label)
     if percent:
         axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=""))
-    axes.set_ylim(0 if top is None else -0.02 * top, top if top is None else 1.02 * top)
+    axes.set_ylim(-0.02 * top, 1.02 * top)
 
 
 def paint_legend(canvas: Canvas, axes: Axes, title: str) -> None:

@@ -252,4 +252,5 @@ def _panel_boxes(
 
 def _best_first(ordered: Sequence[Curve]) -> list[Curve]:
     """People, then models from best to worst."""
-    return sorted(reversed(ordered), key=lambda curve: not curve.who.is_people)
+    people = [curve for curve in ordered if curve.who.is_people]
+    return people + [curve for curve in ordered[::-1] if not curve.who.is_people]
