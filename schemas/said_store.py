@@ -28,6 +28,18 @@ _TEXTS = """
     ORDER BY r.stimulus_id
 """
 
+_GIVEN = """
+    SELECT r.observer_id,
+           coalesce(json_extract(v.parsed, '$.name'), json_extract(v.parsed, '$.named')),
+           CASE WHEN s.task = 'choice' THEN json_extract(r.payload, '$.response') ELSE r.text END,
+           v.soft, v.error_kind
+    FROM responses r
+    JOIN verdicts v ON v.response_id = r.id AND v.protocol = ?
+    JOIN stimuli s ON s.id = r.stimulus_id
+    WHERE r.stimulus_id = ?
+    ORDER BY r.observer_id
+"""
+
 _SETTINGS = """
     SELECT f.id, f.shutter_s, f.iso, f.f_number, f.path, f.kind, f.ev, l.lux, u.kind = 'import'
     FROM frames f
@@ -54,6 +66,16 @@ class Said(NamedTuple):
     named: str
     text: str
     picture: str
+
+
+class Given(NamedTuple):
+    """An answer to a certain stimulus; `right` is None where there is no answer, or no truth."""
+
+    observer_id: int
+    named: str
+    text: str
+    right: bool | None
+    error_kind: str
 
 
 class AnswerText(NamedTuple):
@@ -92,6 +114,23 @@ def load_said(catalog: Catalog, observer_id: int, protocol: str) -> list[Said]:
     return [
         Said(_joined(named), "" if text is None else str(text), picture or "")
         for named, text, picture in found
+    ]
+
+
+def load_given(catalog: Catalog, stimulus_id: int, protocol: str) -> list[Given]:
+    """Every observer's answer to a stimulus that has a verdict under a protocol."""
+    with catalog.read() as connection:
+        cursor = connection.connection.cursor()
+        found = cursor.execute(_GIVEN, (protocol, stimulus_id)).fetchall()
+    return [
+        Given(
+            observer_id,
+            _joined(named),
+            "" if text is None else str(text),
+            None if soft is None else bool(soft),
+            kind,
+        )
+        for observer_id, named, text, soft, kind in found
     ]
 
 

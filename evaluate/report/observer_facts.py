@@ -222,11 +222,11 @@ def _sensitivity(frames: Observed, family: str) -> Iterator[tuple[str, Sensitivi
 def _confusions(some: Observed, words: Sequence[Said]) -> tuple[Confusion, ...]:
     """Most frequent wrong answers by category, or by number of objects for counts."""
     truth = some.of("count") if some.tasks[0] in ("q2", "q4") else some.of("category")
-    given = [_spoken(words[place]) for place in some.index.tolist()]
+    given = [spoken(words[place]) for place in some.index.tolist()]
     return tuple(top_confusions(truth.astype(str), given, some.soft == 1, MISTAKES))
 
 
-def _spoken(said: Said) -> str:
+def spoken(said: Said) -> str:
     """What an answer is grouped by: the names read from it, else its words."""
     if said.named:
         return said.named
