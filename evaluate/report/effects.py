@@ -12,6 +12,7 @@ import numpy as np
 
 from evaluate.importing import unpack_places
 from evaluate.metrics.answers import top_confusions
+from evaluate.metrics.arrays import IntArray
 from evaluate.metrics.sensitivity import sensitivity
 from evaluate.release.importer import KIND
 from evaluate.release.rules import judge
@@ -150,56 +151,56 @@ def _evaluated_frames(release: Evidence, _paper: Evidence, value: PublishedValue
 
 def _pasted_by_position(release: Evidence, _paper: Evidence, value: PublishedValue) -> str:
     """Parameter sensitivity if outcomes stand under the paths of a file of another order."""
-    observed = (
-        release.find(value.observer)
-        if value.observer is not None
-        else max(release.classifiers, key=parameter_sensitivity, default=None)
-    )
-    if observed is None:
-        return ""
-    orders = _row_orders(release)
-    own = orders.pop(str(observed.members[0].spec.get("file", "")), None)
-    labels = observed.task_of(CLASSIFICATION)
-    # every frame once, in the order of the list
-    by_frame = np.argsort(labels.of("frame_id"), kind="stable")
-    if own is None or len(own[1]) != len(by_frame):
-        return ""
-    outcome = np.nan_to_num(labels.soft)[by_frame][own[1]]
-    found = []
-    for digest, (name, places) in {order[0]: (file, order[1]) for file, order in orders.items()
-                                   }.items():  # fmt: skip
-        if digest == own[0]:
-            continue
-        under = by_frame[places]
-        counts = labels.conditions.evaluated[labels.row[under]]
-        scenes, offsets = labels.of("scene_number")[under], labels.of("ev_offset")[under]
-        pasted = sensitivity(outcome[counts], scenes[counts], offsets[counts])
-        found.append((pasted.parameter_sensitivity, name))
+    if value.question is not None:
+        found = [_pasted(release, release.find(str(value.observer)), value.question, "hard")]
+    elif value.observer is not None:
+        found = [_pasted(release, release.find(value.observer), CLASSIFICATION, "soft")]
+    else:
+        found = [_pasted(release, one, CLASSIFICATION, "soft") for one in release.classifiers]
+    return max(found, default=(0.0, ""))[1]
+
+
+def _pasted(release: Evidence, observed: Observed, task: str, column: str) -> tuple[float, str]:
+    """The highest value over the orders of the other files, and what it means."""
+    some = observed.task_of(task)
+    file = str(observed.members[0].spec.get("file", ""))
+    orders = _row_orders(release, file.rpartition("/")[0])
+    # every frame once, in the order of the list: else places in it mean nothing here
+    if file not in orders or len(some) != len(release.frames):
+        return 0.0, ""
+    in_list = np.argsort(some.of("frame_id"), kind="stable")
+    digest, places = orders[file]
+    right = np.nan_to_num(getattr(some, column))[in_list[places]]
+    found: dict[str, tuple[float, str]] = {}
+    for name, (other, elsewhere) in orders.items():
+        if other not in (digest, *found):
+            under = some.where(in_list[elsewhere])
+            counts = some.conditions.evaluated[under.row]
+            sets = under.of("scene_number")[counts], under.of("ev_offset")[counts]
+            found[other] = (sensitivity(right[counts], *sets).parameter_sensitivity, name)
     if not found:
-        return ""
-    highest, name = max(found)
-    joined = parameter_sensitivity(observed)
-    return (
-        f"{observed.name}: {_percent(joined)} joined by path, {_percent(highest)} if pasted by "
+        return 0.0, ""
+    pasted, name = max(found.values())
+    joined = parameter_sensitivity(some, column)
+    return pasted, (
+        f"{observed.name}: {_percent(joined)} joined by path, {_percent(pasted)} if pasted by "
         f"position under the paths of {name}."
     )
 
 
-def _row_orders(release: Evidence) -> dict[str, tuple[str, np.ndarray]]:
-    """By raw file of classifiers: digest of its order, and the place of each row in the list."""
-    found = {}
-    listed = None
-    for name, imported in known_imports(release.catalog, KIND).items():
-        report = imported.report
-        if "image_classification" not in name or not report.get("order"):
-            continue
-        if report.get("places"):
-            places = np.array(unpack_places(report["places"]))
-        else:
-            listed = np.arange(len(release.frames)) if listed is None else listed
-            places = listed
-        found[name] = (str(report["order"]), places)
-    return found
+def _row_orders(release: Evidence, folder: str) -> dict[str, tuple[str, IntArray]]:
+    """By raw file of a folder: digest of its order, and the place of each row in the list."""
+    listed = np.arange(len(release.frames))
+    return {
+        name: (
+            str(source.report["order"]),
+            np.array(unpack_places(source.report["places"]))
+            if source.report.get("places")
+            else listed,
+        )
+        for name, source in known_imports(release.catalog, KIND).items()
+        if name.startswith(f"{folder}/") and source.report.get("order")
+    }
 
 
 def _models_here(release: Evidence, _paper: Evidence, value: PublishedValue) -> str:

@@ -122,8 +122,8 @@ class Observed:
         """Whether the answers were imported from the SNAP release."""
         return bool(self.members) and self.members[0].spec.get("source") == "SNAP release"
 
-    def where(self, chosen: BoolArray) -> Observed:
-        """The answers chosen by a mask, shape (n,)."""
+    def where(self, chosen: BoolArray | IntArray) -> Observed:
+        """The answers chosen by a mask, shape (n,), or by their places, in that order."""
         columns = ("row", "soft", "hard", "error_kind", "place", "length", "person", "index")
         return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
 
