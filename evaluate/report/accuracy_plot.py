@@ -133,7 +133,7 @@ def _paint_lighting(
     top.errorbar(
         offsets + middle * _APART,
         share,
-        (share - low, high - share),
+        np.stack([share - low, high - share]),
         color=color,
         marker=LIGHTING_MARKERS[number % len(LIGHTING_MARKERS)],
         capsize=2.5,

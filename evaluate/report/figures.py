@@ -82,6 +82,9 @@ def draw(
         figure = Figure(figsize=size_in, layout=ConstrainedLayoutEngine(hspace=0.05))
         FigureCanvasAgg(figure)
         paint(figure)
+        # lay out once, not anew for each file: that is most of the work
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         svg, png = io.StringIO(), io.BytesIO()
         figure.savefig(svg, format="svg", dpi=PNG_DPI, metadata={"Date": None, "Title": alt})
         figure.savefig(png, format="png", dpi=PNG_DPI, metadata={"Software": None})

@@ -66,7 +66,7 @@ class Report:
                 for one in self.tables
             ],
             "pages": [{"name": one.name, "path": str(one.path)} for one in self.pages],
-            "observers": list(self.entries),
+            "observers": [{**entry, **entry["metrics"]} for entry in self.entries],
             "unscorable": self.unscorable,
         }
 

@@ -73,7 +73,7 @@ def _overview(frames: Sequence[PictureFrame], thumbnail: Thumbnail) -> PaperFigu
         "One frame of each scene whose file is here, by category: the one nearest EV offset 0 "
         "under the brightest lighting, else the auto-exposure frame.",
         [_row(frame) for _, chosen in rows for frame in chosen],
-        (1.1 + 1.12 * columns, 0.4 + 0.8 * len(rows)),
+        (max(4.4, 1.1 + 1.12 * columns), 0.4 + 0.8 * len(rows)),
         paint,
     )
 
@@ -146,7 +146,7 @@ def _offsets(swept: Sequence[PictureFrame], thumbnail: Thumbnail) -> PaperFigure
         f"Scene {scene}, {lighting}: one frame of each EV offset. 0 is nearest to what the camera "
         "chose by itself; negative is under-exposed, positive over-exposed.",
         [_row(frame) for frame in strip.values()],
-        (0.3 + 1.35 * min(8, len(strip)), 0.3 + 1.2 * -(-len(strip) // 8)),
+        (max(4.4, 0.3 + 1.35 * min(8, len(strip))), 0.3 + 1.2 * -(-len(strip) // 8)),
         paint,
     )
 
