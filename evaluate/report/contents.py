@@ -47,7 +47,7 @@ def contents(results: Results, pictures: Sequence[PictureFrame], thumbnail: Thum
         *classification_figures(curves, chance.get("top1")),
         *scale_figures(curves),
         *detection_figures(curves, results.has_detections),
-        *question_figures(curves, chance),
+        *question_figures(curves, chance, results.protocol),
         *sensitivity_figures(curves),
     ]
     single = (
@@ -59,6 +59,7 @@ def contents(results: Results, pictures: Sequence[PictureFrame], thumbnail: Thum
         question_table(curves, chance),
         sensitivity_table(curves),
         published_table(results),
+        disagreement_table(results),
     )
     tables = [
         *dataset_tables(results.frames),
@@ -103,6 +104,30 @@ def published_table(results: Results) -> Table | None:
             Column("shown_under_paper", "Under paper"),
             Column("result", "Result"),
             Column("shown_reason", "Reason"),
+        ),
+        rows,
+    )
+
+
+def disagreement_table(results: Results) -> Table | None:
+    """Every answer to the frames that observers disagree about most; None without any."""
+    rows = [row for dispute in results.disputes for frame in dispute.frames for row in frame.rows()]
+    if not rows:
+        return None
+    return Table(
+        "disagreement",
+        "disagreement",
+        "Frames that observers disagree about most",
+        "One row an answer; right: 1, wrong: 0.",
+        (
+            Column("kind", "Kind"),
+            Column("task", "Task"),
+            Column("scene", "Scene"),
+            Column("lighting", "Lighting"),
+            Column("ev_offset", "EV offset", "signed"),
+            Column("observer", "Observer"),
+            Column("answer", "Answer"),
+            Column("right", "Right", "count"),
         ),
         rows,
     )

@@ -27,9 +27,8 @@ from evaluate.report.pairs import spell_answer
 from evaluate.report.provenance import flatten, group_setups
 from evaluate.report.results import Results
 from evaluate.report.sheet import THUMB_PX as SHEET_PX
-from evaluate.report.thumbnails import JPEG_QUALITY, Thumbnail, data_uri
+from evaluate.report.thumbnails import JPEG_QUALITY, HasPath, Thumbnail, data_uri
 from evaluate.report.tiles import tiles
-from schemas.records import Frame
 
 #: Sections of the paper's figures and tables: name, title, and what each is about.
 SECTIONS = (
@@ -78,7 +77,7 @@ class Shown:
 def render(shown: Shown, thumbnail: Thumbnail, folder: Path, title: str, made_at: datetime) -> str:
     """The page as HTML text, to lie in `folder`. Every name from the catalog is escaped."""
 
-    def picture(frame: Frame, width_px: int) -> str | None:
+    def picture(frame: HasPath, width_px: int) -> str | None:
         small = thumbnail(frame, width_px)
         return None if small is None else data_uri(small, "image/jpeg")
 
@@ -104,6 +103,7 @@ def render(shown: Shown, thumbnail: Thumbnail, folder: Path, title: str, made_at
         protocol=shown.results.protocol,
         sections=SECTIONS,
         contents=shown.contents,
+        disputes=shown.results.disputes,
         tiles=tiles(data.counts, shown.results),
         pages=[
             (page.label, page.kind, Path(os.path.relpath(page.path, folder)).as_posix())

@@ -10,6 +10,7 @@ from typing import Any
 from evaluate.report.chance import question_chance, top1_chance
 from evaluate.report.curves import Curve, answer_curves
 from evaluate.report.detectors import detector_curves
+from evaluate.report.disagreement import Dispute, find_disputes
 from evaluate.report.observed import Conditions, Observed, load_conditions, load_observed
 from evaluate.report.published import Compared, compare_with_published, holds_release
 from evaluate.scores import score_observers
@@ -41,6 +42,8 @@ class Results:
         As `count_frames` gives them.
     compared : list of Compared
         Against the published values; empty without answers of the release.
+    disputes : list of Dispute
+        Frames that observers disagree about most.
     """
 
     protocol: str
@@ -52,6 +55,7 @@ class Results:
     chance: dict[str, float]
     frames: list[tuple[Any, ...]]
     compared: list[Compared]
+    disputes: list[Dispute]
     has_detections: bool
 
 
@@ -77,6 +81,8 @@ def measure_catalog(catalog: Catalog, vocabulary: Vocabulary, protocol: str, tel
     top1 = top1_chance(conditions, vocabulary, protocol)
     if top1 is not None:
         chance["top1"] = top1
+    tell("disagreement")
+    disputes = find_disputes(catalog, observers, conditions)
     return Results(
         protocol=protocol,
         entries=entries,
@@ -87,6 +93,7 @@ def measure_catalog(catalog: Catalog, vocabulary: Vocabulary, protocol: str, tel
         chance=chance,
         frames=count_frames(catalog),
         compared=_compared(catalog, vocabulary, protocol, conditions, observers, detectors, tell),
+        disputes=disputes,
         has_detections=any(DETECTION in tasks for tasks in count_responses(catalog).values()),
     )
 

@@ -11,10 +11,16 @@ from PIL import Image
 from evaluate.release.importer import import_snap
 from evaluate.report import write_report
 from evaluate.report.chance import question_chance, top1_chance
-from evaluate.report.observed import load_conditions
+from evaluate.report.curves import answer_curves
+from evaluate.report.observed import load_conditions, load_observed
+from evaluate.report.paper.classification import classification_figures
 from evaluate.report.paper.figure import LeftOut
 from evaluate.report.paper.pictures import picture_figures
+from evaluate.report.paper.questions import question_figures
+from evaluate.report.tables.models import classification_table
 from evaluate.report.thumbnails import thumbnail_maker
+from evaluate.scores import score_observers
+from evaluate.scoring import score_catalog
 from evaluate.vocabulary import load_vocabulary
 from schemas.import_store import list_instances
 from schemas.report_store import list_picture_frames
@@ -306,3 +312,66 @@ def test_pictures_are_named_when_too_few(made, tmp_path):
     assert frames == []
     found = picture_figures(frames, thumbnail_maker(workspace))
     assert all(isinstance(one, LeftOut) for one in found)
+
+
+@pytest.fixture(scope="module")
+def public(snaprig_data, tmp_path_factory):
+    """Curves of people and one classifier of the public release, by protocol."""
+    root = tmp_path_factory.mktemp("public")
+    for name in (
+        "annotations/data.csv",
+        "eval_results/human/all_subjects.xlsx",
+        "human_experiment/data/exp_samples.xlsx",
+        "raw_results/image_classification/resnet50.tv_in1k.xlsx",
+    ):
+        path = root / "release" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(snaprig_data / "snap" / name)
+    workspace = Workspace.create(root / "lab", "")
+    found = {}
+    with workspace.catalog() as catalog:
+        import_snap(catalog, workspace, root / "release")
+        conditions = load_conditions(catalog)
+        for protocol in ("release", "paper"):
+            score_catalog(catalog, load_vocabulary(), protocol)
+            observers = load_observed(catalog, protocol, conditions)
+            found[protocol] = [curve for one in observers for curve in answer_curves(one)]
+        yield found, question_chance(conditions), score_observers(catalog, "release")
+
+
+def test_published_and_known_values_of_the_release(public):
+    curves, chance, entries = public
+    lines = {f.number: f for f in question_figures(curves["release"], chance, "release")}
+    peak = max(lines["9"].rows, key=lambda row: row["value"])
+    assert (peak["model"], peak["ev_offset"]) == ("people", 1)
+    assert peak["value"] == pytest.approx(0.88844, abs=5e-6)
+    ends = {row["ev_offset"]: row["value"] for row in lines["9"].rows}
+    assert ends[-5] == pytest.approx(0.0751, abs=5e-5)
+    assert ends[8] == pytest.approx(0.5334, abs=5e-5)
+    choice = {
+        row["ev_offset"]: row["value"] for row in lines["F.4"].rows if row["measure"] == "hard_q3"
+    }
+    assert choice[1] == pytest.approx(0.98235, abs=5e-6)
+    (bar,) = lines["7"].rows
+    assert bar["hard"] == pytest.approx(0.66310, abs=5e-6)
+    assert bar["hard_low"] < bar["hard"] < bar["hard_high"]
+    assert chance["q3"] == pytest.approx(1 / 11)
+    (row,) = classification_table(curves["release"], entries).rows
+    assert row["top1"] == pytest.approx(0.416886, abs=5e-7)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "top1", "ps"), [("release", 0.416513, 0.0825), ("paper", 0.419166, 0.0801)]
+)
+def test_figures_3_and_4_of_the_public_classifier(public, protocol, top1, ps):
+    curves, _, _ = public
+    boxes, lines = classification_figures(curves[protocol], None)
+    (box,) = boxes.rows
+    assert box["overall"] == pytest.approx(top1, abs=5e-7)
+    assert box["mean"] == pytest.approx(top1, abs=5e-7)
+    assert box["ps"] == pytest.approx(ps, abs=5e-5)
+    assert [row["ev_offset"] for row in lines.rows] == list(range(-5, 9))
+    assert sum(row["n"] for row in lines.rows) == 37317
+    assert sum(row["n"] * row["value"] for row in lines.rows) / 37317 == pytest.approx(
+        top1, abs=5e-7
+    )

@@ -107,9 +107,13 @@ def paint_legend(canvas: Canvas, axes: Axes, title: str) -> None:
     ).get_title().set_color(MUTED)
 
 
-def bands_words(curves: Sequence[Curve], unit: str = "scenes") -> str:
+def bands_words(curves: Sequence[Curve]) -> str:
     """What the caption says of intervals."""
-    models = sum(not curve.who.is_people for curve in curves)
-    if models <= MAX_BANDS:
-        return f"Bands are 95 % intervals that resample whole {unit} (people: persons)."
-    return f"95 % intervals that resample whole {unit} stand in the CSV file."
+    models = [curve for curve in curves if not curve.who.is_people]
+    if any(curve.overall.method == "wilson" for curve in models):
+        method = "Wilson's for these scenes alone, as they are few,"
+    else:
+        method = "whole scenes resampled (people: persons),"
+    if len(models) <= MAX_BANDS:
+        return f"Bands are 95 % intervals, {method} where they are known."
+    return f"95 % intervals, {method} stand in the CSV file."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import PercentFormatter
@@ -20,6 +21,7 @@ from evaluate.report.paper.lines import (
 )
 from evaluate.report.paper.order import ordered_as, with_points, worst_first
 from evaluate.report.style import CHANCE, INK, SOFT_AND_HARD
+from evaluate.scoring import PAPER, RELEASE
 
 SECTION = "vqa"
 
@@ -40,22 +42,28 @@ PANELS = (
     ("q4", "(d) Q4: subitization, multiple-choice"),
 )
 
-_CHANCE_WORDS = (
+_PEOPLE_AND_CHANCE = (
+    "People: hard accuracy, under the protocol release their only one, as released. "
     "Dashed: chance, which is one option picked at random where options are offered, and always "
     "the most frequent truth where none are."
 )
 
 
 def question_figures(
-    curves: Sequence[Curve], chance: Mapping[str, float]
+    curves: Sequence[Curve], chance: Mapping[str, float], protocol: str = PAPER
 ) -> list[PaperFigure | LeftOut]:
     """The figures, or why there are none.
 
     Parameters
     ----------
+    protocol : {"paper", "release"}
+        The released scripts know one accuracy of people, which their figures draw beside the hard
+        one of models: so do these, under `release`.
     chance : mapping
         By ``q1`` to ``q4``, and ``all`` for the mean over them.
     """
+    if protocol == RELEASE:
+        curves = _with_released_people(curves)
     overall = [curve for curve in curves if curve.measure == HARD]
     if not overall:
         reason = "no answers to Q1 to Q4 in the catalog"
@@ -73,6 +81,16 @@ def question_figures(
         _lines(with_points(ordered, HARD), chance),
         _panel_lines(curves, places, chance),
         _panel_boxes(curves, places, chance),
+    ]
+
+
+def _with_released_people(curves: Sequence[Curve]) -> list[Curve]:
+    """People's accuracy in the place of their hard one."""
+    others = [c for c in curves if not (c.who.is_people and c.measure.startswith(HARD))]
+    return others + [
+        replace(curve, measure=curve.measure.replace(SOFT, HARD, 1))
+        for curve in curves
+        if curve.who.is_people and curve.measure.startswith(SOFT)
     ]
 
 
@@ -118,8 +136,8 @@ def _bars(
         SECTION,
         _TITLES["7"],
         "Mean over the questions, each of equal weight; models from worst to best by hard "
-        "accuracy, bars on it are its 95 % interval. Black: people's hard accuracy, the measure "
-        f"of the green bars, with its interval. {_CHANCE_WORDS}",
+        "accuracy, bars on it are its 95 % interval. Black line: people, "
+        f"with their interval. {_PEOPLE_AND_CHANCE}",
         [
             {
                 "place": place,
@@ -177,7 +195,7 @@ def _lines(ordered: list[Curve], chance: Mapping[str, float]) -> PaperFigure:
         SECTION,
         _TITLES["9"],
         "Mean over the questions at each EV offset, each question of equal weight. "
-        f"{bands_words(best_first)} {_CHANCE_WORDS}",
+        f"{bands_words(best_first)} {_PEOPLE_AND_CHANCE}",
         curve_rows(best_first, floor),
         line_size_in(len(best_first)),
         paint,
@@ -208,7 +226,7 @@ def _panel_lines(
         "fig-f4-questions-by-ev-offset",
         SECTION,
         _TITLES["F.4"],
-        f"Mean at each EV offset. {bands_words(panels[0][1])} {_CHANCE_WORDS}",
+        f"Mean at each EV offset. {bands_words(panels[0][1])} {_PEOPLE_AND_CHANCE}",
         [row for _, ordered, floor in panels for row in curve_rows(ordered, floor)],
         line_size_in(len(places), panels=4),
         paint,
@@ -243,7 +261,7 @@ def _panel_boxes(
         _TITLES["F.5"],
         "Range and mean of hard accuracy; models from worst to best by hard accuracy on all "
         f"questions, people last. {READING} Blue circles: parameter sensitivity (PS). "
-        f"{_CHANCE_WORDS}",
+        f"{_PEOPLE_AND_CHANCE}",
         [row for _, found, _ in panels for row in box_rows(found)],
         (2 * width, 2 * height),
         paint,

@@ -51,8 +51,8 @@ def vqa_table(curves: Sequence[Curve]) -> Table | None:
         "vqa",
         "vqa",
         "Visual question answering",
-        "Mean over the questions in percent, with 95 % intervals that resample scenes (people: "
-        "persons); peak: highest mean hard accuracy at one EV offset; length: mean characters; "
+        "Mean over the questions in percent, with 95 % intervals by scene (people: by "
+        "person); peak: highest mean hard accuracy at one EV offset; length: mean characters; "
         "unfaithful: share of answers not in the form that was asked for.",
         (
             MODEL,
@@ -84,7 +84,7 @@ def question_table(curves: Sequence[Curve], chance: Mapping[str, float]) -> Tabl
         "vqa-questions",
         "vqa",
         "Each question",
-        "In percent, with 95 % intervals that resample scenes (people: persons); PS and mixed are "
+        "In percent, with 95 % intervals by scene (people: by person); PS and mixed are "
         "of hard accuracy; chance: one option at random, or always the most frequent truth.",
         (MODEL, *_QUESTION_COLUMNS),
         rows,
@@ -106,7 +106,7 @@ def people_tables(curves: Sequence[Curve], chance: Mapping[str, float]) -> list[
             "people",
             "people",
             "People on each question",
-            "In percent, with 95 % intervals that resample persons; chance: one option at random, "
+            "In percent, with 95 % intervals by person; chance: one option at random, "
             "or always the most frequent truth.",
             (Column("model", "People"), *_QUESTION_COLUMNS),
             rows,

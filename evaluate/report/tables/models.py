@@ -55,8 +55,8 @@ def classification_table(curves: Sequence[Curve], entries: Entries) -> Table | N
         "classification",
         "classification",
         "Image classification",
-        "In percent, with 95 % intervals that resample scenes; ImageNet: as published; well: EV "
-        "offsets -2 to 2; peak: highest mean at one EV offset; PS: parameter sensitivity, mixed: "
+        "In percent, with 95 % intervals by scene (Wilson's for few); ImageNet: published; well:"
+        " EV offsets -2 to 2; peak: highest mean at one EV offset; PS: parameter sensitivity, mixed: "
         "share of equal-exposure sets with right and wrong answers.",
         (
             MODEL,
@@ -137,7 +137,7 @@ def detection_table(curves: Sequence[Curve]) -> Table | None:
         "detection",
         "detection",
         "Object detection",
-        "With 95 % intervals that resample scenes; COCO: AP on val2017 as published; PS in "
+        "With 95 % intervals by scene; COCO: AP on val2017 as published; PS in "
         "percent, of the measure of single frames.",
         (
             MODEL,
