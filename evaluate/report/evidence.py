@@ -71,7 +71,7 @@ class Evidence:
         folder = task or {"vqa": "vqa", "detection": "object_detection"}.get(
             find_paper_model(name).task, "image_classification"
         )
-        raise MissingError(f"the release's raw results ({folder}) of {name} are not in the catalog")
+        raise MissingError(f"raw_results/{folder}/{name} of the release is not in the catalog")
 
 
 def top1(observed: Observed) -> float:

@@ -69,6 +69,9 @@ class Compared:
             return MISSING
         return AGREES if self.value.agrees(self.recomputed) else DIFFERS
 
+    def _lacks(self) -> list[str]:
+        return [f"{self.missing[0].upper()}{self.missing[1:]}."] if self.missing else []
+
     def row(self) -> dict[str, Any]:
         """As a row of a table: `COLUMNS`, numbers as they are, None where there is none."""
         relation = "" if self.value.relation == "=" else self.value.relation
@@ -83,7 +86,7 @@ class Compared:
             "difference": self.difference,
             "under_paper": self.under_paper,
             "result": self.result,
-            "reason": " ".join(one.text for one in self.reasons) or self.missing,
+            "reason": " ".join([*self._lacks(), *(one.text for one in self.reasons)]),
             "effect": " ".join(one.effect for one in self.reasons if one.effect),
             "missing": self.missing,
             "source": self.value.source,
