@@ -55,9 +55,9 @@ def classification_table(curves: Sequence[Curve], entries: Entries) -> Table | N
         "classification",
         "classification",
         "Image classification",
-        "In percent, with 95 % intervals by scene (Wilson's for few); ImageNet: published; well:"
-        " EV offsets -2 to 2; peak: highest mean at one EV offset; PS: parameter sensitivity, mixed: "
-        "share of equal-exposure sets with right and wrong answers.",
+        "In percent, with 95 % intervals by scene (Wilson's for few). ImageNet: as published; "
+        "well: EV offsets -2 to 2; peak: highest mean at one EV offset; PS: parameter "
+        "sensitivity; mixed: share of equal-exposure sets with right and wrong answers.",
         (
             MODEL,
             *KNOWN,
