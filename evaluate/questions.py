@@ -21,9 +21,12 @@ from schemas.question_store import (
     QuestionFrame,
     add_questions,
     list_question_frames,
+    set_aside_unknown,
     stored_options,
 )
 from schemas.questions import TASKS
+
+_WITH_OPTIONS = ("q3", "q4")
 
 #: Numbers of objects that Q4 offers.
 COUNTS = (2, 3, 4, 5)
@@ -59,8 +62,11 @@ class Made:
     ----------
     added, kept : Counter
         Stimuli that are new; those that were there, with their options.
-    kept_without_options, kept_with_others : Counter
-        Of those kept: options not known (imported so), or not those offered now.
+    kept_with_others : Counter
+        Of those kept: options are not those offered now.
+    set_aside : Counter
+        Imported ones whose options are not known: they stand aside, with their answers, for a
+        question whose options are.
     left_out : dict
         Frames that a question cannot be asked about, by reason.
     """
@@ -69,8 +75,8 @@ class Made:
     categories: tuple[str, ...]
     added: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
-    kept_without_options: Counter[str] = field(default_factory=Counter)
     kept_with_others: Counter[str] = field(default_factory=Counter)
+    set_aside: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, Any]:
@@ -80,7 +86,7 @@ class Made:
             "categories": [*self.categories, OTHER],
             **{
                 name: {task: getattr(self, name)[task] for task in TASKS}
-                for name in ("added", "kept", "kept_without_options", "kept_with_others")
+                for name in ("added", "kept", "kept_with_others", "set_aside")
             },
             "left_out": dict(self.left_out),
         }
@@ -92,6 +98,8 @@ def make_questions(catalog: Catalog, seed: int) -> Made:
     categories = offered_categories({frame.category for frame in frames})
     made = Made(len(frames), categories)
     for task in TASKS:
+        if task in _WITH_OPTIONS:
+            made.set_aside[task] = set_aside_unknown(catalog, task)
         known = stored_options(catalog, task)
         new = []
         for frame in frames:
@@ -125,12 +133,7 @@ def _why_not(task: str, frame: QuestionFrame) -> str | None:
 
 def _note_kept(made: Made, task: str, stored: str) -> None:
     made.kept[task] += 1
-    if task not in ("q3", "q4"):
-        return
-    options = json.loads(stored)
-    if not options:
-        made.kept_without_options[task] += 1
-    elif task == "q3" and set(options) != {*made.categories, OTHER}:
+    if task == "q3" and set(json.loads(stored)) != {*made.categories, OTHER}:
         made.kept_with_others[task] += 1
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, delete, insert, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from schemas.answer_store import DETECTION, ORIGINAL
+from schemas.answer_store import DETECTION, ORIGINAL, view_of_origin
 from schemas.capture_store import IMPORTED
 from schemas.catalog import Catalog, CatalogError
 from schemas.records import FrameKind, Instance, Outcome, RunStatus, Scene, utc_now
@@ -266,22 +266,24 @@ class Stimuli:
     ) -> dict[int, StimulusRow]:
         """Stimuli of a task for frames, with their options in order; all of it by frame id.
 
-        A stimulus of the same origin whose options were unknown takes them; any other keeps
-        its own, which the caller compares.
+        A stimulus of the same origin whose options were unknown takes them; any other of the same
+        origin keeps its own, which the caller compares. A stimulus that was made here is shared if
+        it has no options, or these; else the data set gets one under a view of its own.
         """
         known = self._known.get(task)
         if known is None:
             known = self._known[task] = self._read(connection, task)
-        missing = [
-            (frame_id, self.view, task, json.dumps(list(shown)), self.origin)
-            for frame_id, shown in sorted(options.items())
-            if frame_id not in known
-        ]
-        learned = [
-            (json.dumps(list(shown)), known[frame_id].id)
-            for frame_id, shown in options.items()
-            if shown and frame_id in known and known[frame_id].unknown_options(self.origin)
-        ]
+        own_view = view_of_origin(self.view, self.origin)
+        missing, learned = [], []
+        for frame_id, shown in sorted(options.items()):
+            text = json.dumps(list(shown))
+            stored = known.get(frame_id)
+            if stored is None:
+                missing.append((frame_id, self.view, task, text, self.origin))
+            elif stored.origin != self.origin and stored.options_json not in ("[]", text):
+                missing.append((frame_id, own_view, task, text, self.origin))
+            elif shown and stored.unknown_options(self.origin):
+                learned.append((text, stored.id))
         if missing:
             connection.exec_driver_sql(
                 "INSERT INTO stimuli (frame_id, view, task, options, origin) "
@@ -296,8 +298,9 @@ class Stimuli:
 
     def _read(self, connection: Connection, task: str) -> dict[int, StimulusRow]:
         rows = connection.exec_driver_sql(
-            "SELECT frame_id, id, options, origin FROM stimuli WHERE task = ? AND view = ?",
-            (task, self.view),
+            "SELECT frame_id, id, options, origin FROM stimuli WHERE task = ? AND view IN (?, ?) "
+            "ORDER BY origin = ?",  # its own come last, and so win
+            (task, self.view, view_of_origin(self.view, self.origin), self.origin),
         )
         return {row[0]: StimulusRow(row[1], row[2], row[3]) for row in rows.fetchall()}
 
