@@ -9,6 +9,7 @@ import pytest
 
 from docs.make_commands import PAGE, page, walk
 from rig.cli import snaprig
+from experiment.config import DisplayConfig, TrialsConfig
 from rig.config import CameraConfig, MeterConfig, PreflightConfig
 from schemas.plan import Lighting, SweepPlan
 
@@ -35,7 +36,10 @@ def test_every_command_shows_an_example(path):
     assert "Examples:" in (COMMANDS[path].help or ""), path
 
 
-@pytest.mark.parametrize("model", [CameraConfig, MeterConfig, PreflightConfig, Lighting, SweepPlan])
+@pytest.mark.parametrize(
+    "model",
+    [CameraConfig, MeterConfig, PreflightConfig, Lighting, SweepPlan, DisplayConfig, TrialsConfig],
+)
 def test_every_setting_is_documented(model):
     text = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
     for key in set(model.model_fields) - {"name"}:
