@@ -38,21 +38,19 @@ class Window:
         Offset of the picture in that file: a member of a tar file does not begin at 0.
     size : int or None
         Length of the picture in bytes; None: not known beforehand, so to the end of the file.
+    budget : list of int or None
+        Of the window that this one is a part of.
     """
 
-    __slots__ = (
-        "_bytes_left",
-        "_cache",
-        "_cache_at",
-        "_descriptor",
-        "_reads_left",
-        "_size",
-        "_start",
-        "head",
-    )
+    __slots__ = ("_budget", "_cache", "_cache_at", "_descriptor", "_size", "_start", "head")
 
     def __init__(
-        self, head: bytes, descriptor: int | None = None, start: int = 0, size: int | None = None
+        self,
+        head: bytes,
+        descriptor: int | None = None,
+        start: int = 0,
+        size: int | None = None,
+        budget: list[int] | None = None,
     ) -> None:
         self.head = head
         self._descriptor = descriptor
@@ -60,8 +58,8 @@ class Window:
         self._size = size
         self._cache = b""
         self._cache_at = 0
-        self._bytes_left = BUDGET_BYTES
-        self._reads_left = BUDGET_READS
+        #: Bytes and reads that are left, shared by all windows on one picture.
+        self._budget = budget or [BUDGET_BYTES, BUDGET_READS]
 
     def at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset`; fewer where the picture ends.
@@ -83,11 +81,11 @@ class Window:
         return self._read(offset, size)
 
     def part(self, offset: int, size: int) -> Window:
-        """A window on `size` bytes from `offset`, with a budget of its own."""
+        """A window on `size` bytes from `offset`, out of the same budget."""
         head = self.head[offset : offset + size]
         if len(head) == size or self._descriptor is None:
             return Window(head)
-        return Window(head, self._descriptor, self._start + offset, size)
+        return Window(head, self._descriptor, self._start + offset, size, self._budget)
 
     def _read(self, offset: int, size: int) -> bytes:
         wanted = max(size, _STEP_BYTES)
@@ -95,10 +93,10 @@ class Window:
             wanted = min(wanted, self._size - offset)
             if wanted <= 0:
                 return b""
-        if self._reads_left <= 0 or wanted > self._bytes_left:
+        bytes_left, reads_left = self._budget
+        if reads_left <= 0 or wanted > bytes_left:
             raise BudgetError
-        self._reads_left -= 1
-        self._bytes_left -= wanted
+        self._budget[:] = bytes_left - wanted, reads_left - 1
         self._cache = os.pread(self._descriptor, wanted, self._start + offset)  # type: ignore[arg-type]  # checked by the caller
         self._cache_at = offset
         return self._cache[:size]

@@ -8,8 +8,8 @@ import click
 import pytest
 
 from docs.make_commands import PAGE, page, walk
-from rig.cli import snaprig
 from experiment.config import DisplayConfig, TrialsConfig
+from rig.cli import snaprig
 from rig.config import CameraConfig, MeterConfig, PreflightConfig
 from schemas.plan import Lighting, SweepPlan
 
