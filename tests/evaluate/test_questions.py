@@ -18,13 +18,13 @@ from evaluate.questions import (
 )
 from evaluate.questions_cli import make
 from evaluate.release.questions import parse_options
-from schemas.question_text import question_text
 from evaluate.release.rules import CLASSES
 from evaluate.vocabulary import load_vocabulary
 from schemas.answer_store import add_stimuli, pending_stimuli, put_observer
 from schemas.capture_store import add_scene, start_run
 from schemas.exposure import Exposure
 from schemas.question_store import stored_options
+from schemas.question_text import question_text
 from schemas.records import Observer, Outcome, Scene, Stimulus
 from schemas.verdict_store import TruthRow
 
