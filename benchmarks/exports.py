@@ -32,6 +32,18 @@ from schemas.workspace import Workspace
 
 FORMS = ("snap", "coco", "vqa", "croissant", "parquet", "parquet --by-path")
 
+#: ru_maxrss of a child begins with what its parent held: the kernel's own mark does not.
+_CHILD = """
+import re, sys
+from pathlib import Path
+from rig.cli import main
+try:
+    main(sys.argv[2:])
+finally:
+    peak = re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1]
+    Path(sys.argv[1]).write_text(peak)
+"""
+
 
 def make_lab(root: Path, folder: Path, frames: int, picture: bytes) -> Workspace:
     """A workspace with `frames` frames of the release's list, each with a file."""
@@ -74,11 +86,13 @@ def make_lab(root: Path, folder: Path, frames: int, picture: bytes) -> Workspace
 def measure(workspace: Workspace, form: str, out: Path) -> dict[str, Any]:
     """One export in a process of its own: seconds, and its highest resident memory."""
     name, *rest = form.split()
-    command = [sys.executable, "-m", "rig", "-w", str(workspace.root), "export", name, str(out)]
+    command = ["-w", str(workspace.root), "export", name, str(out), *rest]
+    peak = out.parent / "peak"
+    out.parent.mkdir(exist_ok=True)
     start = time.perf_counter()
     child = os.posix_spawn(
         sys.executable,
-        [*command, *rest],
+        [sys.executable, "-c", _CHILD, str(peak), *command],
         os.environ,
         file_actions=[
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
@@ -88,11 +102,11 @@ def measure(workspace: Workspace, form: str, out: Path) -> dict[str, Any]:
     _, status, usage = os.wait4(child, 0)
     seconds = time.perf_counter() - start
     if os.waitstatus_to_exitcode(status) != 0:
-        raise SystemExit(f"{form} failed: run `snaprig {' '.join(command[3:])}`")
+        raise SystemExit(f"{form} failed: run `snaprig {' '.join(command)}`")
     return {
         "seconds": round(seconds, 2),
         "cpu_s": round(usage.ru_utime + usage.ru_stime, 2),
-        "peak_mb": round(usage.ru_maxrss / 1024, 1),
+        "peak_mb": round(int(peak.read_text()) / 1024, 1),
     }
 
 

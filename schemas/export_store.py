@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,13 @@ from schemas.records import FrameKind, Outcome
 from schemas.tables import frames, lightings, runs, scenes, stimuli
 
 _ASKED = and_(stimuli.c.view == ORIGINAL, stimuli.c.task.in_(TASKS))
+
+
+# asked once a frame: built by the mapper it would cost more than SQLite's work
+_QUESTIONS = (
+    "SELECT task, options FROM stimuli "
+    "WHERE frame_id = ? AND view = ? AND task IN (?, ?, ?, ?) ORDER BY task"
+)
 
 
 class ExportRow(NamedTuple):
@@ -152,11 +160,8 @@ def has_questions(connection: Connection) -> bool:
 
 def questions_of(connection: Connection, frame_id: int) -> dict[str, tuple[str, ...]]:
     """Options of a frame's questions in stored order, by task (``q1`` to ``q4``)."""
-    query = select(stimuli.c.task, stimuli.c.options).where(
-        stimuli.c.frame_id == frame_id,
-        _ASKED,
-    )
-    return {row.task: tuple(row.options) for row in connection.execute(query)}
+    found = connection.exec_driver_sql(_QUESTIONS, (frame_id, ORIGINAL, *TASKS))
+    return {task: tuple(json.loads(options)) for task, options in found}
 
 
 def _where(query: Select[Any], selection: Selection) -> Select[Any]:

@@ -29,7 +29,7 @@ BESIDE = "metadata.parquet"
 #: Bytes of pictures in one file: what one has to download to see some.
 _SHARD_BYTES = 400_000_000
 #: Frames in one group of rows: what a reader decodes at once, and a writer holds.
-_GROUP = {True: 32, False: 4096}
+_GROUP = {True: 16, False: 1024}
 
 _TYPES: dict[Kind, tuple[pa.DataType, str]] = {
     "text": (pa.string(), "string"),
@@ -74,7 +74,8 @@ def write_embedded(job: Job) -> None:
             continue
         partial = path.with_name(path.name + PARTIAL)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with pq.ParquetWriter(partial, _schema(embedded=True), compression="zstd") as writer:
+        # JPEG does not get smaller: packing it would only cost time and memory
+        with pq.ParquetWriter(partial, _schema(embedded=True), compression="none") as writer:
             _write(writer, _embedded(job, mine), objects, embedded=True)
         noted[name] = [made_of, job.folder.take(partial, name)]
         job.folder.copied += len(mine)
