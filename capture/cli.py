@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from capture.asking import helped
 from capture.auto_frame_cli import auto_frame
 from capture.batch_cli import batch
 from capture.guidance import Guidance
@@ -196,10 +197,15 @@ def _run(
 
     stop = StopRequest()
     shooting = Shooting(workspace, catalog, config, gate, attempts, references)
-    with owned(workspace), stop_on_signals(stop, say), open_bench(config) as bench:
-        return shooting.sweep(
-            bench, scene, lighting, sweep_plan, stop=stop, guidance=guidance, limit=limit
-        )
+
+    def shoot() -> Summary:
+        with open_bench(config) as bench:
+            return shooting.sweep(
+                bench, scene, lighting, sweep_plan, stop=stop, guidance=guidance, limit=limit
+            )
+
+    with stop_on_signals(stop, say), owned(workspace, steerable=True):
+        return helped(shoot, shooting.desk.asker(stop), stop)
 
 
 def report(summary: Summary, as_json: bool) -> None:
