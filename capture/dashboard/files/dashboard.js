@@ -1,0 +1,66 @@
+// Brings the parts of the dashboard together.
+
+import { byId, show } from '../shell/dom.js';
+import { get, Refused } from './api.js';
+import * as batch from './batch.js';
+import * as controls from './controls.js';
+import * as frame from './frame.js';
+import * as grid from './grid.js';
+import * as history from './history.js';
+import * as light from './light.js';
+import { connect, onEvent, resync } from './live.js';
+import * as notes from './notes.js';
+import * as now from './now.js';
+import * as preflight from './preflight.js';
+import * as sound from './sound.js';
+import * as starting from './starting.js';
+import { put, read } from './state.js';
+
+const VERSION = document.querySelector('meta[name=snaprig-version]').content;
+
+for (const part of [now, controls, starting, frame, light, notes, grid, batch, preflight, history, sound]) part.start();
+
+/** Everything anew: the snapshot first, since the stream goes on behind it. */
+async function refresh() {
+  put('state', await get('state'));
+  await Promise.all([
+    grid.fetchGrid(),
+    light.fetchLight(),
+    notes.fetchNotes(),
+    history.fetchHistory(),
+    preflight.fetchPreflight(),
+    starting.fetchOptions(),
+  ]);
+}
+
+/** Fetch a part anew; if the daemon does not answer, everything, until it does. */
+function again(...parts) {
+  Promise.all(parts.map((part) => part())).catch((error) => {
+    if (!(error instanceof Refused)) throw error;
+    resync();
+  });
+}
+
+onEvent('state', (state) => {
+  const before = read('state');
+  // A snapshot that was fetched meanwhile may be newer than one from the stream.
+  if (before && before.boot === state.boot && before.seq > state.seq) return;
+  put('state', state);
+  if (before?.boot !== state.boot) resync();
+  else if (before.job?.run !== state.job?.run || before.job?.id !== state.job?.id) {
+    again(grid.fetchGrid, notes.fetchNotes, light.fetchLight);
+  }
+  if (before && before.rev !== state.rev) again(starting.fetchOptions);
+});
+onEvent('frame', grid.onFrame);
+onEvent('light', light.onLight);
+onEvent('note', notes.onNote);
+onEvent('preflight', (findings) => put('preflight', { at: new Date().toISOString(), findings }));
+onEvent('history', () => again(history.fetchHistory, grid.fetchGrid));
+onEvent('heartbeat', ({ version, boot }) => {
+  show(byId('outdated'), version !== VERSION);
+  if (read('state') && read('state').boot !== boot) resync();
+});
+byId('reload').addEventListener('click', () => location.reload());
+
+connect(refresh);
