@@ -155,8 +155,9 @@ class BoardConsole:
         self._said = ""
 
     def say(self, text: str) -> None:
-        """Show a line."""
+        """Show a line; whatever was waited for is over."""
         self._said = text
+        self._light("")
         self._note(text)
 
     def confirm(self, text: str) -> None:

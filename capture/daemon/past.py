@@ -1,0 +1,203 @@
+"""What the catalog says of earlier runs, for a daemon that comes back and for the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from capture.daemon.jobs import Cause, Fault, Job, State, SweepSpec
+from capture.recovery import COUNTED
+from capture.sweep import survey
+from capture.unfinished import Unfinished, find_unfinished
+from rig.ownership import holder
+from schemas.capture_store import list_events, list_runs
+from schemas.catalog import Catalog
+from schemas.frame_store import FINAL
+from schemas.history_store import PastRun, last_event, latest_run, list_past_runs
+from schemas.plan import SweepPlan
+from schemas.records import RunStatus
+from schemas.workspace import Workspace
+
+_CAUSES = {
+    RunStatus.DONE: Cause.COMPLETED,
+    RunStatus.STOPPED: Cause.STOPPED,
+    RunStatus.FAILED: Cause.ERROR,
+}
+
+
+def unfinished_sweep(catalog: Catalog) -> Unfinished | None:
+    """The sweep with shots left that ran last."""
+    return next(iter(find_unfinished(catalog)), None)
+
+
+def came_back(
+    catalog: Catalog, last: Job | None, unfinished: Unfinished | None
+) -> Job | None:
+    """The last job as it stands after a restart, counts and plan read anew.
+
+    A `capture run` without a daemon that was killed shows the same way.
+    """
+    run = unfinished.run if unfinished else None
+    if run is not None and run.status is None and (last is None or last.created_at < run.started_at):
+        text = f"run {run.id} was cut off: the program was killed, or its power was cut"
+        last = last if last and last.run == run.id else Job(
+            SweepSpec(scene=run.scene, lighting=run.lighting),
+            state=State.INTERRUPTED,
+            cause=Cause.KILLED,
+            fault=Fault("killed", text),
+            scene=run.scene,
+            lighting=run.lighting,
+            run=run.id,
+            simulated=run.simulated,
+            created_at=run.started_at,
+        )
+    return last and standing_anew(catalog, last)
+
+
+def standing_anew(catalog: Catalog, job: Job) -> Job:
+    """A job with run, plan and counts as the catalog has them."""
+    if not (job.scene and job.lighting):
+        return job
+    plan = plan_of_sweep(catalog, job.scene, job.lighting)
+    if plan is None:
+        return job
+    now = survey(catalog, job.scene, job.lighting, plan)
+    return replace(
+        job,
+        run=job.run or latest_run(catalog, job.scene, job.lighting),
+        plan=plan,
+        planned=len(plan),
+        done=sum(n for outcome, n in now.counts.items() if outcome in FINAL),
+        counts={str(outcome): n for outcome, n in now.counts.items()},
+    )
+
+
+def plan_of_sweep(catalog: Catalog, scene: str, lighting: str) -> SweepPlan | None:
+    """The plan that a sweep was last run with."""
+    found = [run.plan for run in list_runs(catalog, scene=scene, lighting=lighting) if run.plan]
+    return found[-1] if found else None
+
+
+def load_findings(catalog: Catalog) -> dict[str, Any] | None:
+    """The last preflight that a run recorded."""
+    found = last_event(catalog, "preflight")
+    if found is None:
+        return None
+    at, detail = found
+    return {"at": at.isoformat(timespec="seconds"), "findings": json.loads(detail)}
+
+
+def history(
+    catalog: Catalog, live: int | None, *, limit: int, before: int | None
+) -> list[dict[str, Any]]:
+    """Runs with their cause, newest first; `live` is the one at hand."""
+    return [
+        _told(run, running=run.id == live)
+        for run in list_past_runs(catalog, limit=limit, before=before)
+    ]
+
+
+def _told(run: PastRun, *, running: bool) -> dict[str, Any]:
+    end = run.ended_at or run.last_at or run.started_at
+    total_s = (end - run.started_at).total_seconds()
+    status: str = run.status or ("running" if running else "interrupted")
+    cause = None if running else _CAUSES.get(run.status, Cause.KILLED) if run.status else Cause.KILLED
+    return {
+        "run": run.id,
+        "scene": run.scene,
+        "lighting": run.lighting,
+        "simulated": run.simulated,
+        "started_at": _iso(run.started_at),
+        "ended_at": _iso(run.ended_at),
+        "status": status,
+        "cause": cause,
+        "reason": run.reason,
+        "planned": run.planned,
+        "counts": {str(outcome): n for outcome, n in run.counts.items()},
+        "work_s": round(max(total_s - run.waited_s, 0.0), 1),
+        "paused_s": round(run.waited_s, 1),
+        "retries": {kind: n for kind, n in run.events.items() if kind in COUNTED},
+    }
+
+
+def run_events(catalog: Catalog, run: int) -> list[dict[str, Any]]:
+    """What happened in a run, in order."""
+    return [
+        {"at": _iso(event.at), "kind": event.kind, "setting": event.setting, "text": event.detail}
+        for event in list_events(catalog, run)
+        if event.kind != "preflight"
+    ]
+
+
+def offline_state(workspace: Workspace, catalog: Catalog) -> dict[str, Any]:
+    """Where a workspace stands that has no daemon: from lock, runs and events."""
+    from capture.daemon.status import Situation, sentence
+    from capture.states import RunState
+
+    owner = holder(workspace)
+    unfinished = unfinished_sweep(catalog)
+    runs = list_past_runs(catalog, limit=1)
+    document: dict[str, Any] = {"holder": owner and owner.text, "job": None}
+    if not runs:
+        situation = Situation(State.IDLE)
+    else:
+        run = runs[0]
+        live = owner is not None and run.status is None
+        state, phase, message = _live_state(catalog, run) if live else (_ended(run), None, "")
+        job = standing_anew(
+            catalog,
+            Job(
+                SweepSpec(scene=run.scene, lighting=run.lighting),
+                state=state,
+                cause=None if live else _CAUSES[run.status] if run.status else Cause.KILLED,
+                scene=run.scene,
+                lighting=run.lighting,
+                run=run.id,
+                simulated=run.simulated,
+                created_at=run.started_at,
+                ended_at=run.ended_at,
+                fault=Fault("ended", run.reason) if run.reason else None,
+            ),
+        )
+        document["job"] = job.to_json()
+        situation = Situation(
+            state,
+            job,
+            phase or RunState.STOPPED,
+            message,
+            unfinished=str(unfinished) if unfinished else "",
+        )
+    text, following = sentence(situation)
+    return {"state": situation.state, "sentence": text, "next": following, **document}
+
+
+def _ended(run: PastRun) -> State:
+    if run.status is RunStatus.DONE:
+        return State.DONE
+    return State.FAILED if run.status is RunStatus.FAILED else State.INTERRUPTED
+
+
+def _live_state(catalog: Catalog, run: PastRun) -> tuple[State, Any, str]:
+    from capture.states import RunState
+
+    waiting = ""
+    detail = ""
+    for event in list_events(catalog, run.id):
+        if event.kind in ("suspended", "paused", "asked"):
+            waiting, detail = event.kind, event.detail
+        elif event.kind in ("resumed", "suspension_ended", "pause_ended", "answered"):
+            waiting = ""
+    match waiting:
+        case "paused":
+            return State.PAUSED, RunState.PAUSED, ""
+        case "suspended":
+            return State.NEEDS_OPERATOR, RunState.SUSPENDED, detail
+        case "asked":
+            return State.NEEDS_OPERATOR, RunState.ASKING, detail
+    return State.RUNNING, RunState.RUNNING, ""
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="seconds")
