@@ -41,9 +41,7 @@ def say(text: str) -> None:
 class Desk(Protocol):
     """Who watches a sweep and answers its questions."""
 
-    def shown(
-        self, title: str, more: Callable[[Snapshot], str]
-    ) -> AbstractContextManager[Watch]:
+    def shown(self, title: str, more: Callable[[Snapshot], str]) -> AbstractContextManager[Watch]:
         """Within: the watcher shows its snapshots, with `more` behind the time left."""
         ...
 
@@ -59,9 +57,7 @@ class Desk(Protocol):
 class Terminal:
     """A person at a terminal, or nobody."""
 
-    def shown(
-        self, title: str, more: Callable[[Snapshot], str]
-    ) -> AbstractContextManager[Watch]:
+    def shown(self, title: str, more: Callable[[Snapshot], str]) -> AbstractContextManager[Watch]:
         """A bar, or lines."""
         return shown(title, more=more)
 

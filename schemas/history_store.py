@@ -92,9 +92,7 @@ def list_past_runs(
         found = list(connection.execute(query))
         ids = [row.id for row in found]
         rows = connection.execute(
-            select(
-                frames.c.run_id, frames.c.outcome, func.count(), func.max(frames.c.stored_at)
-            )
+            select(frames.c.run_id, frames.c.outcome, func.count(), func.max(frames.c.stored_at))
             .where(frames.c.run_id.in_(ids), frames.c.kind == "manual")
             .group_by(frames.c.run_id, frames.c.outcome)
         ).all()
@@ -111,9 +109,7 @@ def list_past_runs(
     by_run: dict[int, list[tuple[str, datetime]]] = defaultdict(list)
     for run_id, kind, at in happened:
         by_run[run_id].append((kind, at))
-    return [
-        _past(row, counts[row.id], by_run[row.id], last.get(row.id)) for row in found
-    ]
+    return [_past(row, counts[row.id], by_run[row.id], last.get(row.id)) for row in found]
 
 
 def _past(

@@ -13,8 +13,9 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import Field
 
 from capture.daemon.jobs import BatchSpec, PreflightSpec, State, SweepSpec
+from capture.daemon.problems import NotFoundError, RefusedError
 from capture.daemon.reading import make_reading
-from capture.daemon.service import RefusedError, Service
+from capture.daemon.service import Service
 from rig.errors import RigError
 from schemas.catalog import CatalogError
 from schemas.plan import FrozenModel
@@ -81,6 +82,12 @@ class Answer(FrozenModel):
 
     question: _Id
     answer: _Id
+
+
+class Acknowledge(FrozenModel):
+    """Somebody has seen the alert of that id."""
+
+    alert: _Id
 
 
 class Problem(FrozenModel):
@@ -186,6 +193,12 @@ def make_api(service: Service) -> FastAPI:
         service.answer(body.question, body.answer)
         return service.snapshot()
 
+    @app.post("/api/acknowledge")
+    def acknowledge(body: Acknowledge) -> dict[str, Any]:
+        """Stop repeating an alert."""
+        service.acknowledge(body.alert)
+        return service.snapshot()
+
     @app.get("/api/jobs")
     def jobs() -> list[dict[str, Any]]:
         """Jobs of this workspace's daemons, newest first."""
@@ -201,10 +214,6 @@ def make_api(service: Service) -> FastAPI:
 
     app.include_router(make_reading(service))
     return app
-
-
-class NotFoundError(Exception):
-    """Nothing of that name or number."""
 
 
 async def _tell(service: Service, loop: asyncio.AbstractEventLoop) -> None:
@@ -252,7 +261,6 @@ def _tell_problems(app: FastAPI, service: Service) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
         lines = [
-            ".".join(str(part) for part in one["loc"]) + f": {one['msg']}"
-            for one in error.errors()
+            ".".join(str(part) for part in one["loc"]) + f": {one['msg']}" for one in error.errors()
         ]
         return problem(422, "; ".join(lines)[:2000], "invalid")

@@ -32,26 +32,32 @@ def unfinished_sweep(catalog: Catalog) -> Unfinished | None:
     return next(iter(find_unfinished(catalog)), None)
 
 
-def came_back(
-    catalog: Catalog, last: Job | None, unfinished: Unfinished | None
-) -> Job | None:
+def came_back(catalog: Catalog, last: Job | None, unfinished: Unfinished | None) -> Job | None:
     """The last job as it stands after a restart, counts and plan read anew.
 
     A `capture run` without a daemon that was killed shows the same way.
     """
     run = unfinished.run if unfinished else None
-    if run is not None and run.status is None and (last is None or last.created_at < run.started_at):
+    if (
+        run is not None
+        and run.status is None
+        and (last is None or last.created_at < run.started_at)
+    ):
         text = f"run {run.id} was cut off: the program was killed, or its power was cut"
-        last = last if last and last.run == run.id else Job(
-            SweepSpec(scene=run.scene, lighting=run.lighting),
-            state=State.INTERRUPTED,
-            cause=Cause.KILLED,
-            fault=Fault("killed", text),
-            scene=run.scene,
-            lighting=run.lighting,
-            run=run.id,
-            simulated=run.simulated,
-            created_at=run.started_at,
+        last = (
+            last
+            if last and last.run == run.id
+            else Job(
+                SweepSpec(scene=run.scene, lighting=run.lighting),
+                state=State.INTERRUPTED,
+                cause=Cause.KILLED,
+                fault=Fault("killed", text),
+                scene=run.scene,
+                lighting=run.lighting,
+                run=run.id,
+                simulated=run.simulated,
+                created_at=run.started_at,
+            )
         )
     return last and standing_anew(catalog, last)
 
@@ -103,7 +109,9 @@ def _told(run: PastRun, *, running: bool) -> dict[str, Any]:
     end = run.ended_at or run.last_at or run.started_at
     total_s = (end - run.started_at).total_seconds()
     status: str = run.status or ("running" if running else "interrupted")
-    cause = None if running else _CAUSES.get(run.status, Cause.KILLED) if run.status else Cause.KILLED
+    cause = (
+        None if running else _CAUSES.get(run.status, Cause.KILLED) if run.status else Cause.KILLED
+    )
     return {
         "run": run.id,
         "scene": run.scene,

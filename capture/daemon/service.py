@@ -12,11 +12,13 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from capture.batch import Standing
 from capture.batch_run import BatchRun
+from capture.daemon.alerts import Alarm
 from capture.daemon.events import Hub
 from capture.daemon.jobs import (
     BatchSpec,
@@ -28,6 +30,7 @@ from capture.daemon.jobs import (
     State,
     SweepSpec,
 )
+from capture.daemon.problems import NotFoundError, RefusedError
 from capture.daemon.past import came_back, load_findings, unfinished_sweep
 from capture.daemon.questions import Question, QuestionBoard
 from capture.daemon.status import WAITING, Situation, confirmation, left_text, sentence, state_of
@@ -45,12 +48,13 @@ from rig.config import RigConfig
 from rig.errors import Abort
 from rig.light_guard import Band
 from rig.preflight import Finding
-from schemas.exposure import spell_shutter
+from schemas.capture_store import Run, list_runs
+from schemas.exposure import Exposure, spell_shutter
 from schemas.frame_store import FINAL
 from schemas.history_store import latest_run
 from schemas.plan import Lighting, SweepPlan
-from schemas.records import utc_now
-from schemas.workspace import Workspace
+from schemas.records import Frame, utc_now
+from schemas.workspace import Workspace, WorkspaceError
 
 _log = logging.getLogger(__name__)
 
@@ -58,14 +62,6 @@ _log = logging.getLogger(__name__)
 _GRACE_S = 30.0
 #: Beyond the longest time that a frame may take: to store it.
 _PAUSE_MARGIN_S = 5.0
-
-
-class RefusedError(Exception):
-    """The state does not allow it. `reason` is for programs, the text for people."""
-
-    def __init__(self, reason: str, text: str) -> None:
-        super().__init__(text)
-        self.reason = reason
 
 
 class Service:
@@ -88,6 +84,8 @@ class Service:
     ----------
     changed : callable
         Called when the snapshot is another one; must return at once.
+    alarm : Alarm or None
+        Who tells of trouble.
     """
 
     def __init__(
@@ -104,6 +102,7 @@ class Service:
         self.catalog = workspace.catalog()
         self.hub = hub
         self.changed: Callable[[], None] = lambda: None
+        self.alarm: Alarm | None = None
         self._version = version
         self._overrides = (camera, hub_address)
         self._clock = clock
@@ -169,10 +168,11 @@ class Service:
     @property
     def longest_silence_s(self) -> float:
         """How long it may: two long exposures, and all that a rescue waits for at once."""
-        camera = self._config().camera
+        camera = self.config().camera
         return deadline_s(30.0, camera.margin_s) + camera.power_cycle_timeout_s + camera.boot_s + 60
 
-    def _config(self) -> RigConfig:
+    def config(self) -> RigConfig:
+        """The configuration as rig.toml says it now."""
         return RigConfig.load(self.workspace.rig_toml).overridden(*self._overrides)
 
     def _recover(self) -> None:
@@ -217,18 +217,14 @@ class Service:
             self._left_s, self._batch, self._light = None, None, None
             self._job = Job(spec, key=key)
             if spec.kind != "batch":
-                self._job = replace(
-                    self._job, scene=spec.scene or "", lighting=spec.lighting or ""
-                )
+                self._job = replace(self._job, scene=spec.scene or "", lighting=spec.lighting or "")
             self._since_s = self._clock()
             self._state = State.PREPARING
             self._turn(keep=True)
             self._orders.put(self._job)
             return self._job, True
 
-    def resume(
-        self, scene: str | None = None, lighting: str | None = None, **options: Any
-    ) -> Job:
+    def resume(self, scene: str | None = None, lighting: str | None = None, **options: Any) -> Job:
         """Go on with what is paused, else with the last job or sweep that lacks frames.
 
         `options` are fields of the spec, for a sweep that is begun anew.
@@ -275,7 +271,7 @@ class Service:
                 raise RefusedError("busy", "a preflight does not pause; stop it")
             if not self._stop.held:
                 shutter_s = (self._shot or {}).get("shutter_s", 0.0)
-                margin_s = self._config().camera.margin_s
+                margin_s = self.config().camera.margin_s
                 wait_s = deadline_s(shutter_s, margin_s) + _PAUSE_MARGIN_S
                 self._pause_due_s = self._clock() + wait_s
                 self._resuming = False
@@ -303,6 +299,16 @@ class Service:
         if not self._board.answer(question, answer):
             raise RefusedError("no_question", "this question is not open any more")
 
+    def acknowledge(self, alert: str) -> None:
+        """Stop repeating an alert. Raises RefusedError if that one is over."""
+        if self.alarm is None or not self.alarm.acknowledge(alert):
+            raise RefusedError("no_alert", "this alert is over")
+
+    def alerted(self, alert: dict[str, Any] | None) -> None:
+        """An alert was raised, acknowledged or resolved."""
+        self.hub.publish("alert", alert)
+        self.changed()
+
     def _require_known(self, spec: SweepSpec | BatchSpec | PreflightSpec) -> None:
         """Abort, with the known names, before anything begins."""
         if isinstance(spec, BatchSpec):
@@ -311,7 +317,7 @@ class Service:
         if spec.scene is not None:
             require_scene(self.catalog, spec.scene)
         if spec.lighting is not None:
-            self._config().lighting_named(spec.lighting)
+            self.config().lighting_named(spec.lighting)
         plan_of(self.workspace, spec.plan)
 
     def _require_free(self) -> None:
@@ -344,9 +350,7 @@ class Service:
 
     def _do(self, job: Job) -> None:
         try:
-            work = Work(
-                self.workspace, self.catalog, self._config(), self, self._board, self._stop
-            )
+            work = Work(self.workspace, self.catalog, self.config(), self, self._board, self._stop)
             end = work.do(job.spec)
         except Abort as error:
             end = JobEnd(State.FAILED, Cause.ERROR, Fault("refused", str(error), error.action))
@@ -509,6 +513,40 @@ class Service:
             return self._book.get(job_id)
 
     @property
+    def current(self) -> Job | None:
+        """The job at hand, or the last one."""
+        with self._lock:
+            return self._job
+
+    @property
+    def live_run(self) -> int | None:
+        """The run at hand."""
+        job = self.current
+        return None if job is None or job.over else job.run
+
+    def find_run(self, run: int) -> Run | None:
+        """The run of that number."""
+        return next((one for one in list_runs(self.catalog) if one.id == run), None)
+
+    def file_of(self, frame: Frame) -> Path:
+        """The stored file of a catalog's frame.
+
+        Raises
+        ------
+        NotFoundError
+            If it has none, or the file is not where frames lie.
+        """
+        if not frame.path:
+            raise NotFoundError("no file was kept of this frame")
+        try:
+            path = self.workspace.resolve(frame.path)
+        except (WorkspaceError, ValueError, OSError) as error:
+            raise NotFoundError("the file of this frame is missing") from error
+        if not self.workspace.holds(path) or not path.is_file():
+            raise NotFoundError("the file of this frame is missing")
+        return path
+
+    @property
     def rev(self) -> int:
         """Of the state: what a start quotes."""
         with self._lock:
@@ -521,24 +559,32 @@ class Service:
             return self._findings
 
     @property
-    def trouble(self) -> Fault | None:
-        """What somebody should be told of though nobody looks at the page."""
+    def trouble(self) -> tuple[str, Fault] | None:
+        """What somebody should be told of though nobody looks at the page, with a key of it."""
         with self._lock:
-            now_s, job = self._clock(), self._job
-            if job is None:
+            fault = self._fault()
+            if fault is None or self._job is None:
                 return None
-            text, action = sentence(self._situation(job))
-            if job.over:
-                told = job.state is State.FAILED or job.cause in (Cause.OPERATOR, Cause.KILLED)
-                return Fault(str(job.cause), text, action) if told else None
             question = self._board.open
-            if question is not None and question.kind == "operator":
-                return Fault("question", text, action)
-            if self._late(now_s):
-                return Fault("pause_late", text, action)
-            if self._state is State.NEEDS_OPERATOR and now_s - self._since_s > _GRACE_S:
-                return Fault("question" if question else "light", text, action)
+            asked = question.id if question else ""
+            return f"{self._job.id} {fault.code} {asked}", fault
+
+    def _fault(self) -> Fault | None:
+        now_s, job = self._clock(), self._job
+        if job is None:
             return None
+        text, action = sentence(self._situation(job))
+        if job.over:
+            told = job.state is State.FAILED or job.cause in (Cause.OPERATOR, Cause.KILLED)
+            return Fault(str(job.cause), text, action) if told else None
+        question = self._board.open
+        if question is not None and question.kind == "operator":
+            return Fault("question", text, action)
+        if self._late(now_s):
+            return Fault("pause_late", text, action)
+        if self._state is State.NEEDS_OPERATOR and now_s - self._since_s > _GRACE_S:
+            return Fault("question" if question else "light", text, action)
+        return None
 
     def snapshot(self) -> dict[str, Any]:
         """Everything a page needs at first."""
@@ -567,6 +613,7 @@ class Service:
                 "last_frame": self._last_frame,
                 "batch": self._legs(),
                 "unfinished": self._unfinished and str(self._unfinished),
+                "alert": self.alarm and self.alarm.alert and self.alarm.alert.to_json(),
                 "confirm": None,
                 "can": self._can(),
                 "rig": self._rig,
@@ -698,7 +745,7 @@ class Service:
             self._job = replace(job, work_s=job.work_s + spent_s)
 
 
-def _shot(exposure: Any) -> dict[str, Any]:  # noqa: ANN401
+def _shot(exposure: Exposure) -> dict[str, Any]:
     return {
         "shutter": spell_shutter(exposure.shutter_s),
         "shutter_s": exposure.shutter_s,
@@ -706,6 +753,3 @@ def _shot(exposure: Any) -> dict[str, Any]:  # noqa: ANN401
         "f_number": exposure.f_number,
         "stem": exposure.stem,
     }
-
-
-_ = asdict

@@ -237,13 +237,13 @@ class Work:
             case RunStatus.FAILED:
                 fault = Fault("run_failed", summary.reason, summary.next)
                 return JobEnd(State.FAILED, Cause.ERROR, fault, document)
-        cause, fault = Cause.LIMIT, None
         if self.stop.asked:
-            cause, fault = Cause.STOPPED, Fault(Cause.STOPPED, summary.reason)
-        elif summary.needs_operator:
-            cause = Cause.OPERATOR
-            fault = Fault(cause, summary.reason, summary.next)
-        return JobEnd(State.INTERRUPTED, cause, fault, document)
+            fault = Fault(Cause.STOPPED, summary.reason)
+            return JobEnd(State.INTERRUPTED, Cause.STOPPED, fault, document)
+        if summary.needs_operator:
+            fault = Fault(Cause.OPERATOR, summary.reason, summary.next)
+            return JobEnd(State.INTERRUPTED, Cause.OPERATOR, fault, document)
+        return JobEnd(State.INTERRUPTED, Cause.LIMIT, None, document)
 
     # ---- a batch
 
@@ -268,8 +268,8 @@ class Work:
         if failed:
             text = f"shots failed of {', '.join(failed)}"
             fault = Fault("run_failed", text, "start the same batch again")
-            return JobEnd(State.FAILED, Cause.ERROR, fault, last and last.to_json())
-        return JobEnd(State.DONE, Cause.COMPLETED, None, last and last.to_json())
+            return JobEnd(State.FAILED, Cause.ERROR, fault, last.to_json() if last else None)
+        return JobEnd(State.DONE, Cause.COMPLETED, None, last.to_json() if last else None)
 
     def _walker(
         self,
@@ -281,9 +281,7 @@ class Work:
     ) -> BatchRun:
         real = means(shooting, batch, plan, self.stop)
 
-        def sweep(
-            bench: Bench, leg: Leg, pace: Pace, more: Callable[[Snapshot], str]
-        ) -> Summary:
+        def sweep(bench: Bench, leg: Leg, pace: Pace, more: Callable[[Snapshot], str]) -> Summary:
             self.stage.waiting("")
             self.stage.sweep(leg.scene.name, leg.lighting, plan)
             self.stage.devices(bench)
