@@ -26,7 +26,7 @@ ISO = [100, 200, 400, 800, 1600, 3200, 6400]
 _DOCUMENTS = Path(__file__).with_name("canned.json")
 _FREE_TEXT = set(
     "sentence next scene lighting name category cause text action found wanted check reason "
-    "trouble camera meter label duration_text left_text".split()
+    "trouble camera meter label duration_text left_text settings setting".split()
 )
 F_NUMBER = [5.6, 8.0, 11.0, 16.0, 22.0]
 
@@ -229,13 +229,16 @@ def run(number: int) -> dict[str, Any]:
     """A run of the past."""
     status = "done" if number % 5 else ("failed", "stopped", "interrupted")[number % 3]
     return {
-        "run_id": number,
+        "run": number,
         "scene": f"cups-{number % 9}",
         "lighting": "bright" if number % 2 else "dim",
         "started_at": f"2026-02-{1 + number % 28:02d}T2{number % 4}:15:00Z",
         "ended_at": None,
         "status": status,
-        "cause": "" if status == "done" else "the light was wrong for 30 min: 700 lux",
+        "cause": {"done": "completed", "stopped": "stopped", "failed": "error"}.get(
+            status, "killed"
+        ),
+        "reason": "the light was wrong for 30 min: 700 lux" if status == "failed" else "",
         "counts": {"accepted": 400 + number, "rejected_black": 90, "rejected_white": 120},
         "planned": 630,
         "work_s": 2400.0 + number,

@@ -38,7 +38,7 @@ export async function command(name, body = {}) {
   show(byId('refused'), false);
   try {
     const answer = await post(name, body);
-    if (answer.boot) put('state', answer);
+    put('state', answer.state?.boot ? answer.state : answer);
     return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -64,7 +64,7 @@ function draw(state) {
   }
   say(byId('pause'), state.state === 'pausing' ? 'Pausing after this shot …' : 'Pause');
   const kind = state.job?.kind === 'batch' ? 'batch' : 'sweep';
-  say(byId('resume'), state.state === 'interrupted' ? `Go on with the ${kind}` : 'Resume');
+  say(byId('resume'), ['paused', 'pausing', 'resuming'].includes(state.state) ? 'Resume' : 'Go on with what is unfinished');
   say(byId('stop'), `Stop the ${kind} …`);
   if ((had?.id === 'pause' || had?.id === 'resume') && had.hidden) {
     [byId('pause'), byId('resume')].find((one) => !one.hidden)?.focus();

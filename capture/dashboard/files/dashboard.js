@@ -26,6 +26,7 @@ async function refresh() {
   await Promise.all([
     grid.fetchGrid(),
     light.fetchLight(),
+    frame.fetchLast(),
     notes.fetchNotes(),
     history.fetchHistory(),
     preflight.fetchPreflight(),

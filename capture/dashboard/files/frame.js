@@ -3,8 +3,8 @@
 import { onlyColor, onLook } from '../shell/look.js';
 import { byId, el, svg } from '../shell/dom.js';
 import { get, Refused } from './api.js';
-import { watch } from './state.js';
-import { number, OUTCOMES, percent, setting, timeOf } from './words.js';
+import { read, watch } from './state.js';
+import { number, OUTCOMES, percent, timeOf } from './words.js';
 
 const WIDTH_PX = 640;
 const shown = new Map(); // place -> what it shows
@@ -17,6 +17,13 @@ export function start() {
   onLook(() => shown.forEach(paint));
   byId('cell').addEventListener('close', () => forget(byId('cell-frame')));
   byId('frame').append(el('p', { class: 'soft', text: 'No frame yet.' }));
+}
+
+/** After a restart the daemon has shot nothing yet: the latest of the catalog. */
+export async function fetchLast() {
+  if (read('state').last_frame) return;
+  const [latest] = await get('frames?limit=1');
+  if (latest) follow(latest.id);
 }
 
 /** Show the latest frame; while one is fetched, only the newest that follows is kept in mind. */
@@ -40,10 +47,8 @@ async function follow(id) {
 export async function showFrame(place, id, titled) {
   try {
     const facts = await get(`frames/${id}`);
-    const [picture, clipping] = await Promise.all([
-      image(`/api/frames/${id}/thumbnail?width=${WIDTH_PX}`),
-      image(`/api/frames/${id}/clipping?width=${WIDTH_PX}`),
-    ]);
+    const kinds = facts.has_file ? ['thumbnail', 'clipping'] : [];
+    const [picture, clipping] = await Promise.all(kinds.map((kind) => image(`/api/frames/${id}/${kind}?width=${WIDTH_PX}`)));
     forget(place);
     const canvas = el('canvas', { role: 'img', 'aria-label': `Frame at ${words(facts)}` });
     shown.set(place, { canvas, picture, clipping });
@@ -69,7 +74,7 @@ async function image(url) {
   return answer?.ok ? createImageBitmap(await answer.blob()) : null;
 }
 
-const words = (facts) => (facts.shutter ? setting(facts) : facts.stem);
+const words = (facts) => facts.settings ?? facts.stem;
 
 function layout(facts, canvas, picture, titled, repaint) {
   const outcome = OUTCOMES[facts.outcome]?.words ?? facts.outcome;
@@ -119,10 +124,9 @@ function key(path, text) {
 }
 
 function details(facts, why) {
-  const { light } = facts;
   const entries = [
     ['', why],
-    ['light', light?.lux != null ? `${number(light.lux)} lux (${number(light.lux_min)} to ${number(light.lux_max)})` : null],
+    ['light', facts.lux != null ? `${number(facts.lux)} lux (${number(facts.lux_min)} to ${number(facts.lux_max)})` : null],
     ['mean', facts.mean_luma != null ? `${number(facts.mean_luma)} of 255` : null],
     ['EV offset', facts.ev_offset != null ? (facts.ev_offset > 0 ? `+${facts.ev_offset}` : String(facts.ev_offset).replace('-', '−')) : null],
     ['exposures', facts.attempts > 1 ? String(facts.attempts) : null],
@@ -162,10 +166,12 @@ function paint({ canvas, picture, clipping }) {
   if (marking && clipping) overlay(pen, clipping, width, height);
   const only = onlyColor();
   if (!only) return;
-  // At night no green, no blue: multiplied by one pure color, the picture keeps only that.
-  pen.globalCompositeOperation = 'multiply';
-  pen.fillStyle = only;
-  pen.fillRect(0, 0, width, height);
+  // At night one color: the picture without its colors, times that one.
+  for (const [how, color] of [['saturation', '#000'], ['multiply', only]]) {
+    pen.globalCompositeOperation = how;
+    pen.fillStyle = color;
+    pen.fillRect(0, 0, width, height);
+  }
 }
 
 /** Hatch where pixels are clipped: one way black, crosswise white, so that no color is needed. */

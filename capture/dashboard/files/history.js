@@ -7,6 +7,13 @@ import { dayOf, lasting, tally } from './words.js';
 
 const TAGS = { done: 'ok', stopped: 'warn', failed: 'fail', interrupted: 'fail' };
 
+/** Where the run itself left no reason. */
+const CAUSES = {
+  killed: 'cut off: the program was killed, or its power was cut',
+  stopped: 'stopped on request',
+  error: 'failed',
+};
+
 export function start() {
   watch('history', draw);
 }
@@ -24,7 +31,7 @@ function draw(runs) {
 function entry(run) {
   const status = run.status ?? 'running';
   const work = run.work_s != null ? `${lasting(run.work_s)} of work` : '';
-  const held = run.paused_s >= 1 ? `${lasting(run.paused_s)} on hold` : '';
+  const held = run.paused_s >= 1 ? `${lasting(run.paused_s)} of waiting` : '';
   const retries = Object.values(run.retries ?? {}).reduce((sum, n) => sum + n, 0);
   const again = retries ? `${retries} ${retries === 1 ? 'retry' : 'retries'}` : '';
   return el(
@@ -34,7 +41,7 @@ function entry(run) {
     el('span', { class: `tag ${TAGS[status] ?? ''}`, text: status }),
     el('b', { text: `${run.scene} under ${run.lighting}` }),
     run.simulated ? el('span', { text: ' (simulated)' }) : null,
-    run.cause ? el('div', { text: run.cause }) : null,
+    run.reason || CAUSES[run.cause] ? el('div', { text: run.reason || CAUSES[run.cause] }) : null,
     el('p', { text: [tally(run.counts), work, held, again].filter(Boolean).join(' · ') }),
   );
 }

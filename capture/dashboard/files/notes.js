@@ -3,7 +3,7 @@
 import { byId, el, show } from '../shell/dom.js';
 import { get, Refused } from './api.js';
 import { put, read, watch } from './state.js';
-import { timeOf } from './words.js';
+import { EVENTS, timeOf } from './words.js';
 
 export function start() {
   watch('notes', draw);
@@ -17,12 +17,17 @@ export async function fetchNotes() {
     return;
   }
   try {
-    const { events } = await get(`runs/${run}/events`);
-    put('notes', events.reverse());
+    const events = await get(`runs/${run}/events`);
+    put('notes', events.reverse().map(({ at, kind, setting, text }) => ({ at, text: sentence(kind, setting, text) })));
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 404) throw error;
     put('notes', []);
   }
+}
+
+function sentence(kind, setting, detail) {
+  const what = EVENTS[kind] ?? kind.replaceAll('_', ' ');
+  return `${setting ? `${setting}: ` : ''}${what}${detail ? `: ${detail}` : ''}`;
 }
 
 /** Something happened. */

@@ -1,13 +1,12 @@
 // Start a sweep or a batch. Radio buttons of our own, since a browser's lists open in white.
 
 import { byId, el, mark, say, show } from '../shell/dom.js';
-import { get, post, Refused } from './api.js';
+import { get } from './api.js';
 import { command } from './controls.js';
 import { live } from './now.js';
 import { put, read, watch } from './state.js';
 
 const LONG = 8; // scenes from which on there is a field to find one
-let checking = false;
 
 export function start() {
   watch('state', draw);
@@ -29,8 +28,9 @@ function fill({ scenes, lightings, plans, batches = [] }) {
   options('scenes', 'scene', scenes.map((one) => [one.name, one.name, count(one)]));
   options('lightings', 'lighting', lightings.map((one) => [one.name, one.name, `${one.lux} lux`]));
   options('plans', 'plan', [
-    ...plans.map((one) => [one.name, one.label ?? one.name, `${one.shots} shots${one.duration_text ? `, ${one.duration_text}` : ''}`]),
-    ...batches.map((one) => [`batch:${one.name}`, `Batch ${one.name}`, one.sweeps ? `${one.sweeps} sweeps` : '']),
+    // A plan without a file is the whole grid; a colon stands in no file name of ours.
+    ...plans.map((one) => [one.name, one.name || 'Full grid', `${one.shots} shots, ${one.duration_text}`]),
+    ...batches.map((one) => [`batch:${one.name}`, `Batch ${one.name}`, `${one.scenes.length * one.lightings.length} sweeps`]),
   ]);
   show(byId('scene-find'), scenes.length > LONG);
   draw();
@@ -77,9 +77,9 @@ function draw() {
   const can = state.can?.start === true;
   show(byId('start'), can);
   const { batch, plan, scene, lighting } = choice();
-  const complete = Boolean(plan && (batch || (scene && lighting)));
+  const complete = batch !== null || (plan !== undefined && Boolean(scene && lighting));
   mark(byId('start-now'), 'disabled', !can || !live() || !complete);
-  mark(byId('check-now'), 'disabled', !can || !live() || checking || !scene || !lighting);
+  mark(byId('check-now'), 'disabled', !can || !live() || !scene || !lighting);
   say(byId('start-now'), batch ? `Start batch ${batch}` : complete ? `Start ${scene} under ${lighting}` : 'Start');
 }
 
@@ -87,28 +87,19 @@ async function begin(event) {
   event.preventDefault();
   const { batch, plan, scene, lighting } = choice();
   // The revision that these choices were read with: if the rig has moved on since, it says so.
-  const what = batch ? { kind: 'batch', batch } : { kind: 'sweep', scene, lighting, plan };
-  const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (n) => n.toString(16).padStart(2, '0')).join('');
-  const started = await command('start', { ...what, rev: read('options').rev, key });
+  const sweep = byId('guided').checked ? 'guided' : 'exhaustive';
+  const what = batch ? { kind: 'batch', batch } : { kind: 'sweep', scene, lighting, plan: plan || null, sweep };
+  const started = await command('start', { ...what, rev: read('options').rev, key: newKey() });
   if (started) byId('main').focus();
   else await fetchOptions();
 }
 
+/** Sent twice by a slow network, a start is still one start. */
+const newKey = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (n) => n.toString(16).padStart(2, '0')).join('');
+
 async function check() {
   const { scene, lighting, plan, batch } = choice();
-  checking = true;
-  draw();
-  say(byId('start-says'), 'Looking at camera, meter and room');
-  try {
-    const asked = { scene, lighting, ...(batch ? {} : { plan }) };
-    put('preflight', await post('preflight', asked));
-    say(byId('start-says'), 'Preflight done: see below.');
-    byId('preflight-panel').scrollIntoView({ block: 'nearest' });
-  } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    say(byId('start-says'), error.message);
-  } finally {
-    checking = false;
-    draw();
-  }
+  await command('preflight', { scene, lighting, plan: batch === null ? plan || null : null, key: newKey() });
+  byId('preflight-panel').scrollIntoView({ block: 'nearest' });
 }

@@ -10,6 +10,44 @@ export const OUTCOMES = {
 export const NOT_SHOT = { letter: '', words: 'not shot yet' };
 export const SHOOTING = { letter: '◉', words: 'being shot' };
 
+/** What the events of a run mean. */
+export const EVENTS = {
+  retry: 'the camera was asked again',
+  rebuild: 'the session with the camera was opened anew',
+  reconnect: 'the camera was reconnected',
+  power_cycle: 'the camera was switched off and on',
+  ask: 'somebody was asked for help',
+  asked: 'somebody was asked for help',
+  answered: 'somebody said that it is done',
+  suspended: 'shooting waited for the light',
+  resumed: 'the light was right again',
+  suspension_ended: 'the wait for the light ended',
+  paused: 'paused',
+  pause_ended: 'the pause ended',
+  light_refused: 'the light was not proven, shot again',
+  undecodable: 'the picture could not be read, shot again',
+  wrong_exif: 'the camera used other settings, shot again',
+  stale_picture: 'an older picture came, shot again',
+  stale_time: 'an older picture came, shot again',
+  stale_count: 'an older picture came, shot again',
+  flash_fired: 'the flash fired, shot again',
+  wrong_size: 'the picture had another size, shot again',
+  zoomed: 'the zoom was turned',
+  silent_black: 'black although it cannot be: the shutter stayed shut',
+  doubtful_black: 'doubtfully black, shot again',
+  too_dark: 'darker than its settings, shot again',
+  too_bright: 'brighter than its settings, shot again',
+  bad_reference: 'the reference frame was not right, shot again',
+  scene_moved: 'the scene moved',
+  meter_lost: 'the meter was silent',
+  meter_frozen: 'the meter was frozen',
+  meter_back: 'the meter was back',
+  leftover: 'old pictures in the camera',
+  power: 'the power switch answered',
+  orphan: 'a file without a row',
+  warning: 'warning',
+};
+
 /** `1/60 s, ISO 100, f/5.6`; `shutter` may be the spelling or seconds. */
 export const setting = (shot) => `${shot.shutter} s, ISO ${shot.iso}, f/${shot.f_number}`;
 
