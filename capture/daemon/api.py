@@ -120,7 +120,7 @@ def make_api(service: Service) -> FastAPI:
 
     app = FastAPI(
         title="snaprig daemon",
-        version=service.snapshot()["version"],
+        version=service.version,
         description="Shoots sweeps, and tells how they go. See docs/daemon.md.",
         openapi_url="/api/openapi.json",
         docs_url=None,  # their scripts come from elsewhere
@@ -224,7 +224,7 @@ async def _tell(service: Service, loop: asyncio.AbstractEventLoop) -> None:
         with suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(changed.set)
 
-    service.changed = wake
+    service.live.changed = wake
     told: State | None = None
     while True:
         await changed.wait()

@@ -59,7 +59,7 @@ def daemon(
     """  # noqa: D301
     # The web libraries take half a second: `--help` does not pay for them.
     from capture.daemon.server import Listen, read_token, run
-    from capture.daemon.unit import unit
+    from capture.daemon.unit import longest_silence_s, unit
 
     try:
         where = Listen.parse(listen)
@@ -77,9 +77,8 @@ def daemon(
         }
         options = [word for name, value in given.items() if value for word in (name, value)]
         options += [word for name in names for word in ("--allow-host", name)]
-        body = config.camera
-        silence_s = 60 + body.margin_s + body.power_cycle_timeout_s + body.boot_s
-        click.echo(unit(root, options, watchdog_s=silence_s + 120, stop_s=silence_s + 30), nl=False)
+        silence_s = longest_silence_s(config.camera)
+        click.echo(unit(root, options, silence_s), nl=False)
         return
     run(
         workspace,

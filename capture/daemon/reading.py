@@ -23,7 +23,8 @@ from capture.daemon.work import toml_files
 from capture.progress import duration
 from rig.config import RigConfig
 from rig.errors import Abort
-from schemas.capture_store import list_events, list_lightings, list_scenes
+from schemas.capture_store import find_run, list_events, list_lightings, list_scenes
+from schemas.exposure import spell_shutter
 from schemas.frame_store import list_frames, load_histogram
 from schemas.history_store import find_frame, latest_frames, latest_run, list_lux, waits
 from schemas.plan import SweepPlan
@@ -49,7 +50,7 @@ def make_reading(service: Service) -> APIRouter:
         """What can be started, and the revision that a start quotes."""
         config = RigConfig.load(service.workspace.rig_toml)
         return {
-            "rev": service.rev,
+            "rev": service.live.rev,
             "scenes": [
                 {"name": one.name, "category": one.category, "count": one.count}
                 for one in list_scenes(catalog)
@@ -67,7 +68,7 @@ def make_reading(service: Service) -> APIRouter:
         before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     ) -> list[dict[str, Any]]:
         """Runs of sweeps with what became of them and why, newest first."""
-        return history(catalog, service.live_run, limit=limit, before=before)
+        return history(catalog, _run_at_hand(service), limit=limit, before=before)
 
     @router.get("/runs/{run}/events")
     def events(run: _ID) -> list[dict[str, Any]]:
@@ -77,13 +78,13 @@ def make_reading(service: Service) -> APIRouter:
     @router.get("/preflight")
     def findings() -> dict[str, Any]:
         """What the last preflight found, alone or before a sweep."""
-        return service.last_findings or {"at": None, "findings": []}
+        return service.live.found or {"at": None, "findings": []}
 
     @router.get("/grid")
     def grid(scene: _Name = None, lighting: _Name = None) -> dict[str, Any]:
         """Every setting of a sweep's plan and what became of it."""
         where = _sweep(service, scene, lighting)
-        job = service.current
+        job = service.live.job
         mine = job is not None and (job.scene, job.lighting) == where
         plan = (job.plan if mine and job else None) or plan_of_sweep(catalog, *where)
         if plan is None:
@@ -97,9 +98,9 @@ def make_reading(service: Service) -> APIRouter:
     ) -> dict[str, Any]:
         """The lux trace of a run, its band, and when it waited for the light."""
         if run is None:
-            job = service.current
+            job = service.live.job
             run = job.run if job else None
-        found = None if run is None else service.find_run(run)
+        found = None if run is None else find_run(catalog, run)
         if found is None:
             return {"run": None, "points": [], "suspensions": [], "low": None, "high": None}
         since = None if seconds is None else utc_now() - timedelta(seconds=seconds)
@@ -209,8 +210,13 @@ def _plan(name: str, plan: SweepPlan) -> dict[str, Any]:
     }
 
 
+def _run_at_hand(service: Service) -> int | None:
+    job = service.live.job
+    return None if job is None or job.over else job.run
+
+
 def _sweep(service: Service, scene: str | None, lighting: str | None) -> tuple[str, str]:
-    job = service.current
+    job = service.live.job
     if scene is not None and lighting is not None:
         return scene, lighting
     if job is None or not job.scene or not job.lighting:
@@ -238,8 +244,6 @@ def _grid(service: Service, plan: SweepPlan, scene: str, lighting: str) -> dict[
 def _cells(
     plan: SweepPlan, rows: dict[str, Frame], ev_reference: int | None
 ) -> Iterator[dict[str, Any]]:
-    from schemas.exposure import spell_shutter
-
     for shot in plan:
         exposure = shot.exposure
         row = rows.get(exposure.stem)

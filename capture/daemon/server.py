@@ -29,10 +29,11 @@ import uvicorn
 from capture.daemon.alerts import Alarm
 from capture.daemon.events import Hub
 from capture.daemon.service import Service
-from capture.daemon.site import make_site, policy_of
+from capture.daemon.site import make_site
+from capture.daemon.unit import longest_silence_s
 from rig.errors import Abort
 from rig.ownership import owned
-from rig.web.security import is_loopback
+from rig.web.security import Policy, is_loopback
 from schemas.workspace import Workspace
 
 _log = logging.getLogger(__name__)
@@ -142,6 +143,7 @@ class Watchdog:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._service = service
+        self._longest_s = longest_silence_s(service.config().camera)
         self._notify = notify
         self._clock = clock
         self._fed_s = clock()
@@ -155,7 +157,7 @@ class Watchdog:
             return
         self._fed_s = now_s
         silent_s = self._service.silent_s
-        if silent_s > self._service.longest_silence_s:
+        if silent_s > self._longest_s:
             _log.error("the engine has not moved for %.0f s", silent_s)
             return
         self._notify("WATCHDOG=1")
@@ -186,7 +188,7 @@ def run(
         key = secrets.token_urlsafe(32)
         announcement = Announcement(address, key, os.getpid(), hub.boot)
         tokens = () if token is None else (token, key)
-        site = make_site(service, policy_of(listen.host, tokens, names), version)
+        site = make_site(service, Policy.of(listen.host, tokens=tokens, names=names), version)
         watchdog = Watchdog(service, notify)
         config = uvicorn.Config(
             site,

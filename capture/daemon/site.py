@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from fastapi import FastAPI, Request
@@ -26,11 +25,6 @@ def make_site(service: Service, policy: Policy, version: str) -> Guard:
         app,
         replace(policy, public=(_FILES,), login=login.html, login_policy=login.policy),
     )
-
-
-def policy_of(host: str, tokens: Iterable[str], names: Iterable[str]) -> Policy:
-    """What a listener at that host allows; on the loopback without a token nobody needs one."""
-    return Policy.of(host, tokens=tokens, names=names)
 
 
 def _add_page(app: FastAPI, version: str) -> None:

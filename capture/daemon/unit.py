@@ -6,6 +6,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from capture.recovery import deadline_s
+from rig.config import CameraConfig
+
+#: For opening devices, and the back-offs of a rescue.
+_MARGIN_S = 60.0
+
 _UNIT = """\
 # snaprig: capture daemon of {root}
 #   snaprig -w {shown} daemon --print-unit > ~/.config/systemd/user/snaprig.service
@@ -35,7 +41,13 @@ WantedBy=default.target
 """
 
 
-def unit(root: Path, options: Sequence[str], *, watchdog_s: float, stop_s: float) -> str:
+def longest_silence_s(camera: CameraConfig) -> float:
+    """How long an engine may give no sign: two long exposures, and all that wakes a camera."""
+    rescue_s = camera.power_cycle_timeout_s + camera.boot_s
+    return deadline_s(30.0, camera.margin_s) + rescue_s + _MARGIN_S
+
+
+def unit(root: Path, options: Sequence[str], silence_s: float) -> str:
     """The text of a unit that runs this interpreter's snaprig over a workspace."""
     folder = str(root.resolve())
     words = [sys.executable, "-m", "rig", "-w", folder, "daemon", *options]
@@ -43,16 +55,13 @@ def unit(root: Path, options: Sequence[str], *, watchdog_s: float, stop_s: float
         root=folder.replace("%", "%%"),
         shown=folder.replace("%", "%%"),
         command=" ".join(map(_quoted, words)),
-        watchdog_s=round(watchdog_s),
-        stop_s=round(stop_s),
+        watchdog_s=round(silence_s + _MARGIN_S),
+        stop_s=round(silence_s),
     )
 
 
 def _quoted(word: str) -> str:
     """A word of ExecStart: systemd's quotes, no expansion."""
     plain = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return (
-        f'"{plain}"'
-        if plain != word or not word or any(c.isspace() or c in "';" for c in word)
-        else word
-    )
+    safe = word and plain == word and not any(c.isspace() or c in "';" for c in word)
+    return word if safe else f'"{plain}"'

@@ -218,8 +218,10 @@ class Guard:
         opening = writes and scope["path"] == "/api/session"
         if self._policy.tokens and not opening and not self._known(scope["path"], headers):
             return 401, "token", "a token is needed"
-        if not writes:
-            return None
+        return self._unsafe(host, headers) if writes else None
+
+    def _unsafe(self, host: str, headers: dict[str, str]) -> tuple[int, str, str] | None:
+        """Why a request may change nothing."""
         if (why := self._foreign(host, headers)) is not None:
             return 403, "cross_site", why
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
