@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import click
@@ -94,7 +94,7 @@ class Shooting:
     gate: Gate
     attempts: int
     references: bool = True
-    desk: Desk = Terminal()
+    desk: Desk = field(default_factory=Terminal)
 
     def sweep(
         self,

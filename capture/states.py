@@ -29,8 +29,8 @@ class RunState(StrEnum):
     Somebody may ask for a pause: ``running`` and ``suspended`` go to ``pausing``, where the frames
     in hand are stored, that to ``paused``, and both to ``running`` or ``stopping``.
 
-    Where a person can be asked, ``pausing``, ``running``, ``suspended`` and ``reconnecting`` may go to
-    ``asking``, and that to ``reconnecting`` or ``stopping``.
+    Where a person can be asked, ``running``, ``suspended``, ``reconnecting`` and ``pausing`` may go
+    to ``asking``, and that to ``reconnecting`` or ``stopping``.
 
     A refusal while preparing raises before there is a run: no state follows. ``suspended`` ends
     by itself when the light has settled. ``stopping`` waits for the frames in hand to be stored.

@@ -15,7 +15,6 @@ from rig.errors import Abort
 from schemas.records import utc_now
 from schemas.workspace import Workspace
 
-
 #: Who only looks whether the lock is held has it for an instant: tried again so often.
 _TRIES, _PAUSE_S = 5, 0.05
 _STEERABLE = "\ntakes signals"
@@ -90,7 +89,8 @@ def owned(workspace: Workspace, *, who: str = "", steerable: bool = False) -> It
                     said = file.read().partition(_STEERABLE[:1])[0] or "another process"
                     raise Abort(
                         f"{said} is capturing into this workspace.",
-                        "Wait until it ends, or end it: `snaprig capture stop`, or Ctrl-C there.",
+                        "Wait until it ends, or end it with Ctrl-C there (a sweep: `snaprig "
+                        "capture stop`).",
                     ) from error
                 time.sleep(_PAUSE_S)
         file.truncate(0)

@@ -126,6 +126,14 @@ def make_reading(service: Service) -> APIRouter:
             "high": band.get("high"),
         }
 
+    _add_frames(router, service)
+    return router
+
+
+def _add_frames(router: APIRouter, service: Service) -> None:
+    """Routes of single frames and their files."""
+    catalog = service.catalog
+
     @router.get("/frames")
     def frames(
         scene: _Name = None,
@@ -163,8 +171,6 @@ def make_reading(service: Service) -> APIRouter:
         """Where it is clipped, at the full size and then made small: 127 black, 255 white."""
         path = service.file_of(_frame(service, frame_id))
         return Response(clipping(path, width), media_type="image/png", headers=_FOR_GOOD)
-
-    return router
 
 
 def thinned(points: list[tuple[Any, float]], most: int = _POINTS) -> list[tuple[Any, float]]:

@@ -134,7 +134,7 @@ class Server(uvicorn.Server):
 
 
 class Watchdog:
-    """Feeds systemd's watchdog as long as loop and engine both make progress."""
+    """Tells systemd that all is ready, and then that loop and engine both make progress."""
 
     def __init__(
         self,
@@ -147,11 +147,15 @@ class Watchdog:
         self._notify = notify
         self._clock = clock
         self._fed_s = clock()
+        self._ready = False
         asked_us = os.environ.get("WATCHDOG_USEC", "")
         self._every_s = min(_FEED_S, int(asked_us) / 2e6) if asked_us.isdigit() else _FEED_S
 
     async def tick(self) -> None:
         """Called by the event loop, so that a loop that stands feeds nothing."""
+        if not self._ready:  # what a crash left has been looked at, and the loop runs
+            self._ready = True
+            self._notify("READY=1")
         now_s = self._clock()
         if now_s - self._fed_s < self._every_s:
             return
@@ -209,7 +213,6 @@ def run(
             service.start()
             alarm.start()
             say(f"{address}/ ({service.snapshot()['sentence']})")
-            notify("READY=1")
             try:
                 server.run(sockets=[sock])
             finally:
@@ -230,6 +233,7 @@ def _bound(listen: Listen) -> Iterator[tuple[socket.socket, str]]:
                 f"cannot listen at {listen.host}:{listen.port}: {error.strerror or error}",
                 "choose another one by --listen",
             ) from error
+        sock.listen(128)  # who connects from now on waits until the loop runs
         yield sock, listen.at(sock.getsockname()[1])
 
 

@@ -100,7 +100,7 @@ def left_text(state: State, left_s: float | None) -> str:
     return "still measuring how long it takes" if left_s is None else f"{duration(left_s)} left"
 
 
-def sentence(now: Situation) -> tuple[str, str]:
+def sentence(now: Situation) -> tuple[str, str]:  # noqa: PLR0911 - one a state
     """What is being done and how far, and what somebody has to do next (empty: nothing)."""
     job = now.job
     if job is None or now.state is State.IDLE:
@@ -144,7 +144,7 @@ def sentence(now: Situation) -> tuple[str, str]:
     return f"Stopping after the frame at hand: {what.lower()} stands at {of}.", ""
 
 
-def _ended(now: Situation, job: Job) -> tuple[str, str]:
+def _ended(now: Situation, job: Job) -> tuple[str, str]:  # noqa: PLR0911 - one a cause
     missing = max(job.planned - job.done, 0)
     of = f"{job.done} of {job.planned} shots have their frame"
     fault = job.fault
