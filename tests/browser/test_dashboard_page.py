@@ -181,6 +181,19 @@ def test_a_refused_command_says_why(canned, tabs):
     expect(page.locator("#refused")).to_have_text("Nothing runs any more.")
 
 
+def test_an_answer_that_comes_late_does_not_undo_what_came_since(canned, tabs):
+    """A stream may tell of the next question before the answer to the last one has arrived."""
+    page = tabs.open(canned.url)
+    seen(page)
+    canned.answers["pause"] = (200, {**canned.documents["state"], "sentence": "Long ago."})
+    canned.state(sentence="Just now.")
+    expect(page.locator("h1")).to_have_text("Just now.")
+    with page.expect_response("**/api/pause"):
+        page.locator("#pause").click()
+    expect(page.locator("#pause")).to_be_enabled()
+    expect(page.locator("h1")).to_have_text("Just now.")
+
+
 def test_a_start_quotes_what_was_seen(canned, tabs, picture_of):
     canned.state(**IDLE)
     page = tabs.open(canned.url)

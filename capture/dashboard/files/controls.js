@@ -4,11 +4,12 @@ import { onKey } from '../shell/look.js';
 import { byId, el, mark, say, show } from '../shell/dom.js';
 import { post, Refused } from './api.js';
 import { live } from './now.js';
-import { put, read, watch } from './state.js';
+import { putState, read, watch } from './state.js';
 import { timeOf } from './words.js';
 
 let busy = false;
 let asked = null;
+let answered = null;
 let stopping = null;
 
 export function start() {
@@ -38,7 +39,7 @@ export async function command(name, body = {}) {
   show(byId('refused'), false);
   try {
     const answer = await post(name, body);
-    put('state', answer.state?.boot ? answer.state : answer);
+    putState(answer.state?.boot ? answer.state : answer, false);
     return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
@@ -86,6 +87,8 @@ function question(now, off) {
     return;
   }
   say(byId('question-text'), now.text);
+  // The sentence above says it already, large.
+  show(byId('question-text'), !read('state').sentence.includes(now.text));
   say(byId('question-action'), now.action ?? '');
   const answers = byId('answers');
   if (asked !== now.id) {
@@ -94,12 +97,20 @@ function question(now, off) {
       ...now.answers.map(({ id, label }, at) =>
         el('button', {
           type: 'button', text: label, class: at === 0 ? 'main' : '', 'data-answer': id,
-          onclick: () => command('answer', { question: now.id, answer: id }),
+          onclick: () => reply(now.id, id),
         }),
       ),
     );
   }
-  for (const button of answers.children) mark(button, 'disabled', off);
+  for (const button of answers.children) mark(button, 'disabled', off || answered === now.id);
+}
+
+/** An answer that was taken cannot be given again while the rig acts on it. */
+async function reply(question, answer) {
+  if (await command('answer', { question, answer })) {
+    answered = question;
+    draw(read('state'));
+  }
 }
 
 function openStop() {

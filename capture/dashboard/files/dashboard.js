@@ -14,7 +14,7 @@ import * as now from './now.js';
 import * as preflight from './preflight.js';
 import * as sound from './sound.js';
 import * as starting from './starting.js';
-import { put, read } from './state.js';
+import { putState, read } from './state.js';
 
 const VERSION = document.querySelector('meta[name=snaprig-version]').content;
 
@@ -22,7 +22,7 @@ for (const part of [now, controls, starting, frame, light, notes, grid, batch, p
 
 /** Everything anew: the snapshot first, since the stream goes on behind it. */
 async function refresh() {
-  put('state', await get('state'));
+  putState(await get('state'), false);
   await Promise.all([
     grid.fetchGrid(),
     light.fetchLight(),
@@ -44,9 +44,7 @@ function again(...parts) {
 
 onEvent('state', (state) => {
   const before = read('state');
-  // A snapshot that was fetched meanwhile may be newer than one from the stream.
-  if (before && before.boot === state.boot && before.seq > state.seq) return;
-  put('state', state);
+  if (!putState(state, true)) return;
   if (before?.boot !== state.boot) resync();
   else if (before.job?.run !== state.job?.run || before.job?.id !== state.job?.id) {
     again(grid.fetchGrid, notes.fetchNotes, light.fetchLight);
@@ -56,7 +54,7 @@ onEvent('state', (state) => {
 onEvent('frame', grid.onFrame);
 onEvent('light', light.onLight);
 onEvent('note', notes.onNote);
-onEvent('preflight', (findings) => put('preflight', { at: new Date().toISOString(), findings }));
+onEvent('preflight', () => again(preflight.fetchPreflight));
 onEvent('history', () => again(history.fetchHistory, grid.fetchGrid));
 onEvent('heartbeat', ({ version, boot }) => {
   show(byId('outdated'), version !== VERSION);

@@ -29,6 +29,17 @@ export function put(topic, value) {
   else requestAnimationFrame(draw);
 }
 
+/**
+ * Take a snapshot unless a newer one is known; says whether it was taken. An answer to a request
+ * may come after the event that already tells more: with the same number, the event is the newer.
+ */
+export function putState(state, streamed) {
+  const before = values.get('state');
+  const old = before?.boot === state.boot && (streamed ? before.seq > state.seq : before.seq >= state.seq);
+  if (!old) put('state', state);
+  return !old;
+}
+
 function cut(topic, list) {
   const cap = CAPS[topic];
   if (cap === undefined || list.length <= cap) return list;
