@@ -18,7 +18,7 @@ _STATES = {
     RunState.RUNNING: State.RUNNING,
     RunState.RECONNECTING: State.RUNNING,
     RunState.SUSPENDED: State.NEEDS_OPERATOR,
-    RunState.ASKING: State.NEEDS_OPERATOR,
+    RunState.ASKING: State.RUNNING,  # as long as no question is open yet, or any more
     RunState.PAUSING: State.PAUSING,
     RunState.PAUSED: State.PAUSED,
 }
