@@ -41,6 +41,7 @@ class Canned:
         self.asked: list[str] = []
         self.streams: set[queue.SimpleQueue[bytes | None]] = set()
         self.most_streams = 0
+        self.opened_streams = 0
         self.silent = False
         self.signed_in = True
         self._lock = threading.Lock()
@@ -85,6 +86,7 @@ class Canned:
         events: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         with self._lock:
             self.streams.add(events)
+            self.opened_streams += 1
             self.most_streams = max(self.most_streams, len(self.streams))
         try:
             yield events

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.browser.canned import Canned
-
-_IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 
 
 def _chromium() -> str:
@@ -92,14 +89,3 @@ def canned() -> Iterator[Canned]:
     server = Canned()
     yield server
     server.close()
-
-
-@pytest.fixture
-def picture_of() -> Callable[[Page, str], None]:
-    """Keep a page as a picture of the documents, where SNAPRIG_SCREENSHOTS asks for it."""
-
-    def keep(page: Page, name: str, full: bool = False) -> None:
-        if os.environ.get("SNAPRIG_SCREENSHOTS"):
-            page.screenshot(path=_IMAGES / f"{name}.png", full_page=full)
-
-    return keep

@@ -26,6 +26,8 @@ from tests.darkroom_process import ROOT, DarkroomProcess, darkroom
 QUICK = SweepPlan(shutter=("1/4000", "1/60", "1/8"), iso=(100, 6400), f_number=(5.6,))
 #: Long enough to be stopped by a person.
 SLOW = SweepPlan(shutter=("1",), iso=(100, 200, 400), f_number=(5.6, 8, 11, 16))
+#: Long enough for a kill in the middle.
+SHORT = SweepPlan(shutter=("0.5",), iso=(100, 200, 400), f_number=(8, 11))
 NAMES = ("cups", "balls", "mugs", "plates", "lamps")
 
 
@@ -83,8 +85,8 @@ def live_rig(folder: Path) -> Iterator[LiveRig]:
         with workspace.catalog() as catalog:
             for name in NAMES:
                 add_scene(catalog, Scene(name, "square", 8))
-        (workspace.root / "quick.toml").write_text(QUICK.to_toml())
-        (workspace.root / "slow.toml").write_text(SLOW.to_toml())
+        for name, plan in (("quick", QUICK), ("slow", SLOW), ("short", SHORT)):
+            (workspace.root / f"{name}.toml").write_text(plan.to_toml())
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.live_rig import QUICK, SLOW, LiveRig, live_rig
+from tests.browser.live_rig import QUICK, SHORT, LiveRig, live_rig
 
 pytestmark = pytest.mark.wire
 #: For what a sweep of seconds leads to; a hang fails the test all the same.
@@ -38,22 +38,22 @@ def begin(page: Page, scene: str, plan: str) -> None:
     page.get_by_role("radio", name="bright").check()
     page.get_by_role("radio", name=plan).check()
     page.locator("#start-now").click()
-    pause, yes = page.locator("#pause"), page.locator("[data-answer=yes]")
-    expect(pause.or_(yes)).to_be_visible()
-    while page.locator("#state").get_attribute("data-state") != "running":
-        if yes.is_visible() and yes.is_enabled():
+    expect(page.locator("#start")).to_be_hidden()
+    yes = page.locator("[data-answer=yes]:not(:disabled)")
+    while page.locator("#state").get_attribute("data-state") in {"preparing", "needs_operator"}:
+        if yes.is_visible():
             yes.click()
         page.wait_for_timeout(50)
+    is_now(page, "running")
 
 
 def is_now(page: Page, state: str) -> None:
     expect(page.locator("#state")).to_have_attribute("data-state", state, timeout=LONG_MS)
 
 
-def test_a_sweep_is_started_watched_and_done(rig, page, picture_of):
+def test_a_sweep_is_started_watched_and_done(rig, page):
     """From the choice of a scene to the last frame: the grid fills, nothing is reloaded."""
     is_now(page, "idle")
-    picture_of(page, "dashboard-idle")
     begin(page, "cups", "quick.toml")
     expect(page.locator("#simulated")).to_be_visible()
     expect(page.locator(".block .c")).to_have_count(len(QUICK))
@@ -70,20 +70,28 @@ def test_a_sweep_is_started_watched_and_done(rig, page, picture_of):
     page.locator(".block .c[data-o=accepted]").first.click()
     expect(page.locator("#cell canvas")).to_have_attribute("width", "640")
     page.keyboard.press("Escape")
-    picture_of(page, "dashboard-done", True)
 
 
-def test_pause_resume_and_stop(rig, page):
+def test_pause_resume_wrong_light_and_stop(rig, page):
     begin(page, "balls", "slow.toml")
     page.locator("#pause").click()
     is_now(page, "paused")
     expect(page.locator("#state")).to_contain_text("on hold")
     expect(page.locator("#pause")).to_be_hidden()
     held = page.locator("#bar").get_attribute("aria-valuenow")
-    shot = len(rig.room.pictures())
     page.locator("#resume").click()
     is_now(page, "running")
-    assert len(rig.room.pictures()) >= shot
+
+    # The light leaves its band: somebody must act, and it goes on by itself when somebody did.
+    rig.room.post("/lux", {"lux": 700})
+    is_now(page, "needs_operator")
+    expect(page.locator("#light .lux")).to_have_class("lux wrong")
+    expect(page.locator("#next")).to_contain_text("panels")
+    rig.room.post("/lux", {"lux": 1000})
+    is_now(page, "running")
+    page.reload()
+    expect(page.locator("#light .off").first).to_be_attached()
+
     page.locator("#stop").click()
     expect(page.locator("#stop-says")).to_contain_text("balls under bright")
     expect(page.locator("#keep")).to_be_focused()
@@ -94,7 +102,7 @@ def test_pause_resume_and_stop(rig, page):
     expect(page.locator("#resume")).to_have_text("Go on with what is unfinished")
 
 
-def test_a_fault_asks_and_goes_on_after_the_answer(rig, page, picture_of):
+def test_a_fault_asks_and_goes_on_after_the_answer(rig, page):
     """The dial is moved: the page says what to do; it is done, and the sweep ends complete."""
     rig.room.afresh().script("dial_moved", 3)
     begin(page, "mugs", "quick.toml")
@@ -103,7 +111,6 @@ def test_a_fault_asks_and_goes_on_after_the_answer(rig, page, picture_of):
     expect(page.locator("#question")).to_contain_text("dial")
     expect(page.locator("#alert")).to_contain_text("dial")
     expect(page.locator("h1")).to_contain_text("Waiting for you")
-    picture_of(page, "dashboard-question")
     rig.room.post("/dial", {"mode": "M"})
     page.locator("[data-answer=done]").click()
     is_now(page, "done")
@@ -111,43 +118,38 @@ def test_a_fault_asks_and_goes_on_after_the_answer(rig, page, picture_of):
     expect(page.locator("#notes li").first).to_be_visible()
 
 
-def test_wrong_light_is_said_and_ends_by_itself(rig, page):
-    begin(page, "plates", "slow.toml")
-    rig.room.post("/lux", {"lux": 700})
-    is_now(page, "needs_operator")
-    expect(page.locator("#light .lux")).to_have_class("lux wrong")
-    expect(page.locator("#next")).to_contain_text("panels")
-    rig.room.post("/lux", {"lux": 1000})
-    is_now(page, "running")
-    page.reload()
-    expect(page.locator("#light .off").first).to_be_attached()
-    page.keyboard.press("x")
-    page.locator("#stop-now").click()
-    is_now(page, "interrupted")
+@pytest.mark.parametrize("how", ["network is off", "daemon hangs"])
+def test_a_lost_connection_looks_lost_and_comes_back(rig, page, tabs, how):
+    """The browser may believe for minutes that a dead stream is open: its silence decides."""
 
+    def lose(lost: bool) -> None:
+        if how == "network is off":
+            tabs.context.set_offline(lost)
+        else:
+            rig.process.send_signal(signal.SIGSTOP if lost else signal.SIGCONT)
 
-def test_a_lost_connection_looks_lost_and_comes_back(rig, page, tabs):
     expect(page.locator("#start-now")).to_be_enabled()
     page.clock.install()
     page.reload()
     expect(page.locator("#link")).to_have_text("live")
-    tabs.context.set_offline(True)
-    for _ in range(12):
-        page.clock.run_for(1000)
-    expect(page.locator("#stale")).to_contain_text("Last update")
-    expect(page.locator("#start-now")).to_be_disabled()
-    expect(page.locator("html")).to_have_attribute("data-stale", "")
-    tabs.context.set_offline(False)
-    for _ in range(12):
+    lose(True)
+    try:
+        while page.locator("#stale").is_hidden():
+            page.clock.run_for(1000)
+        expect(page.locator("#stale")).to_contain_text("Last update")
+        expect(page.locator("#start-now")).to_be_disabled()
+        expect(page.locator("html")).to_have_attribute("data-stale", "")
+    finally:
+        lose(False)
+    while page.locator("#stale").is_visible():
         page.clock.run_for(1000)
     expect(page.locator("#link")).to_have_text("live")
-    expect(page.locator("#stale")).to_be_hidden()
     expect(page.locator("#start-now")).to_be_enabled()
 
 
 def test_a_killed_daemon_comes_back_and_goes_on_when_told(rig, page):
     """Kill -9 in the middle of a sweep: the open page shows the new daemon by itself."""
-    begin(page, "lamps", "slow.toml")
+    begin(page, "lamps", "short.toml")
     expect(page.locator(".block .c[data-o=accepted]").first).to_be_visible(timeout=LONG_MS)
     rig.end(signal.SIGKILL)
     rig.start()
@@ -156,4 +158,4 @@ def test_a_killed_daemon_comes_back_and_goes_on_when_told(rig, page):
     page.locator("#resume").click()
     is_now(page, "running")
     is_now(page, "done")
-    expect(page.locator("#bar")).to_have_attribute("aria-valuenow", str(len(SLOW)))
+    expect(page.locator("#bar")).to_have_attribute("aria-valuenow", str(len(SHORT)))

@@ -51,7 +51,7 @@ def pixels(page: Page, *, full: bool = True) -> np.ndarray:
     return np.asarray(picture.convert("RGB")).reshape(-1, 3)
 
 
-def test_a_sweep_is_shown_whole(canned, tabs, picture_of):
+def test_a_sweep_is_shown_whole(canned, tabs):
     """Sentence, progress, frame, light, faults, grid, preflight, 100 sweeps of the past."""
     page = tabs.open(canned.url)
     seen(page)
@@ -75,7 +75,6 @@ def test_a_sweep_is_shown_whole(canned, tabs, picture_of):
     expect(page.locator(".block .c[data-o=now]")).to_have_count(1)
     assert page.locator(".block .c").count() == 630
     assert "214/630" in page.title()
-    picture_of(page, "dashboard", True)
 
 
 def drawn(page: Page) -> np.ndarray:
@@ -133,14 +132,13 @@ def rig_job(canned: Canned, **changes):
     return {**canned.documents["state"]["job"], **changes}
 
 
-def test_a_question_is_asked_loudly_and_answered(canned, tabs, picture_of):
+def test_a_question_is_asked_loudly_and_answered(canned, tabs):
     page = tabs.open(canned.url)
     seen(page)
     ask(canned)
     expect(page.locator("#question-text")).to_have_text("The mode dial is on P.")
     expect(page.locator("#alert")).to_contain_text("Turn the dial to M.")
     expect(page.locator("#state")).to_have_text("Waiting for you")
-    picture_of(page, "dashboard-question")
     first = page.locator("#alert").text_content()
     ask_again = {**QUESTION, "id": "q2"}
     canned.state(question=ask_again)
@@ -194,7 +192,7 @@ def test_an_answer_that_comes_late_does_not_undo_what_came_since(canned, tabs):
     expect(page.locator("h1")).to_have_text("Just now.")
 
 
-def test_a_start_quotes_what_was_seen(canned, tabs, picture_of):
+def test_a_start_quotes_what_was_seen(canned, tabs):
     canned.state(**IDLE)
     page = tabs.open(canned.url)
     page.get_by_role("radio", name="cups-3").check()
@@ -224,7 +222,6 @@ def test_a_start_quotes_what_was_seen(canned, tabs, picture_of):
         page.locator("#start-now").click()
     assert canned.posted[-1][1]["rev"] == 18
     assert canned.posted[-1][1]["key"] != key
-    picture_of(page, "dashboard-start")
 
 
 def test_a_batch_shows_where_it_is(canned, tabs):

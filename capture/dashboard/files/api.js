@@ -24,12 +24,13 @@ async function ask(path, options = {}) {
     const why = error.name === 'TimeoutError' ? 'did not answer in time' : 'does not answer';
     throw new Refused(`The daemon ${why}.`, 0);
   }
-  const body = await answer.json().catch(() => ({}));
-  if (answer.ok) return body;
+  const body = await answer.json().catch(() => null);
+  if (answer.ok && body !== null) return body;
+  if (answer.ok) throw new Refused('The answer of the daemon was cut off.', 0);
   // A session that has ended: the daemon's own page asks for the token.
   if (answer.status === 401 && path !== 'session') location.replace('/');
-  const detail = typeof body.detail === 'string' ? body.detail : `The daemon answered ${answer.status}.`;
-  throw new Refused(detail, answer.status, body);
+  const detail = typeof body?.detail === 'string' ? body.detail : `The daemon answered ${answer.status}.`;
+  throw new Refused(detail, answer.status, body ?? {});
 }
 
 /** GET a document. */

@@ -63,6 +63,8 @@ function draw(state) {
     show(button, can[name] === true || (name === 'pause' && state.state === 'pausing'));
     mark(button, 'disabled', off || can[name] !== true);
   }
+  // Beside a question its answer is the thing to press.
+  byId('pause').classList.toggle('main', !state.question);
   say(byId('pause'), state.state === 'pausing' ? 'Pausing after this shot …' : 'Pause');
   const kind = state.job?.kind === 'batch' ? 'batch' : 'sweep';
   say(byId('resume'), ['paused', 'pausing', 'resuming'].includes(state.state) ? 'Resume' : 'Go on with what is unfinished');
@@ -74,7 +76,7 @@ function draw(state) {
   if (byId('stop-dialog').open) mark(byId('stop-now'), 'disabled', off);
   const { alert } = state;
   show(byId('alarm'), Boolean(alert) && !alert.acknowledged);
-  say(byId('alarm-text'), alert ? `Reminders are sent since ${timeOf(alert.since)}.` : '');
+  say(byId('alarm-text'), alert ? `Somebody is needed since ${timeOf(alert.since)}.` : '');
   mark(byId('acknowledge'), 'disabled', off);
   question(state.question, off);
 }

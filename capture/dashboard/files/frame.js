@@ -79,7 +79,7 @@ const words = (facts) => facts.settings ?? facts.stem;
 function layout(facts, canvas, picture, titled, repaint) {
   const outcome = OUTCOMES[facts.outcome]?.words ?? facts.outcome;
   const why = facts.reason ? `${outcome}: ${facts.reason}` : outcome;
-  const nothing = picture ? null : el('p', { class: 'nothing', text: `No picture is kept: ${why}.` });
+  const nothing = picture ? null : el('p', { class: 'nothing', text: facts.outcome === 'failed' ? 'There is no picture.' : 'No picture is kept of a rejected frame.' });
   const toggle = el('input', {
     type: 'checkbox',
     checked: marking,

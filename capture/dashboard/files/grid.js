@@ -56,6 +56,7 @@ function draw(grid) {
 
 function build(grid, cells) {
   buttons.clear();
+  byId('grid').style.setProperty('--shutters', grid.shutter.length);
   const blocks = grid.f_number.map((f) => {
     const own = cells.filter((cell) => cell.f_number === f);
     return el(

@@ -50,8 +50,9 @@ export function onLight(point) {
 
 function words({ light }) {
   const known = light && light.lux !== null;
-  say(parts.lux, known ? `${number(light.lux)} lux` : 'no reading');
-  mark(parts.lux, 'class', light?.trouble ? 'lux wrong' : 'lux');
+  const none = light ? 'no reading' : 'The meter is read while a sweep runs.';
+  say(parts.lux, known ? `${number(light.lux)} lux` : none);
+  mark(parts.lux, 'class', `lux${light ? '' : ' idle'}${light?.trouble ? ' wrong' : ''}`);
   const band = light?.low != null ? `band ${number(light.low)} to ${number(light.high)} lux` : '';
   say(parts.says, [light?.trouble ? `Nothing is shot: ${light.trouble}` : '', band].filter(Boolean).join(' · '));
 }

@@ -33,7 +33,7 @@ function draw(state) {
   if (line.dataset.state !== state.state) {
     line.dataset.state = state.state;
     const shape = svg('path', { d: path, class: solid ? 'solid' : '' });
-    line.replaceChildren(svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true' }, shape), el('span', { text: word }));
+    line.replaceChildren(svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true' }, shape), el('span', { class: 'hidden', text: word }));
   }
   say(byId('sentence'), state.sentence);
   // A question says its action itself.

@@ -1,6 +1,6 @@
 // The preflight: what can spoil a night, worst first, each with what to do.
 
-import { byId, el, say } from '../shell/dom.js';
+import { byId, el, say, show } from '../shell/dom.js';
 import { get, Refused } from './api.js';
 import { CAPS, put, watch } from './state.js';
 import { dayOf } from './words.js';
@@ -27,7 +27,12 @@ function draw({ at, scene, lighting, findings }) {
   const of = scene ? ` for ${scene} under ${lighting}` : '';
   say(byId('preflight-at'), at ? `${sum}${of}, ${dayOf(at)}.` : 'Not run yet.');
   const sorted = [...findings].sort((a, b) => WORST_FIRST.indexOf(a.status) - WORST_FIRST.indexOf(b.status));
-  byId('preflight').replaceChildren(...sorted.slice(0, CAPS.findings).map(entry));
+  const shown = sorted.slice(0, CAPS.findings);
+  const fine = shown.filter(({ status }) => status === 'ok');
+  byId('preflight').replaceChildren(...shown.filter(({ status }) => status !== 'ok').map(entry));
+  byId('fine-list').replaceChildren(...fine.map(entry));
+  say(byId('fine-says'), `${fine.length} ${fine.length === 1 ? 'check is' : 'checks are'} fine`);
+  show(byId('fine'), fine.length > 0);
 }
 
 function entry({ check, status, found, wanted, action }) {
