@@ -208,8 +208,8 @@ class Job:
             "plan": grid,
             "work_s": round(self.work_s, 1),
             "paused_s": round(self.paused_s, 1),
-            "created_at": self.created_at.isoformat(timespec="seconds"),
-            "ended_at": self.ended_at and self.ended_at.isoformat(timespec="seconds"),
+            "created_at": self.created_at.isoformat(timespec="milliseconds"),
+            "ended_at": self.ended_at and self.ended_at.isoformat(timespec="milliseconds"),
             "fault": self.fault and asdict(self.fault),
         }
 

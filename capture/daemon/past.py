@@ -12,12 +12,12 @@ from capture.recovery import COUNTED
 from capture.sweep import survey
 from capture.unfinished import Unfinished, find_unfinished
 from rig.ownership import holder
-from schemas.capture_store import list_events, list_runs
+from schemas.capture_store import Run, list_events, list_runs
 from schemas.catalog import Catalog
 from schemas.frame_store import FINAL
 from schemas.history_store import PastRun, last_event, latest_run, list_past_runs
 from schemas.plan import SweepPlan
-from schemas.records import RunStatus
+from schemas.records import RunStatus, utc_now
 from schemas.workspace import Workspace
 
 _CAUSES = {
@@ -38,28 +38,28 @@ def came_back(catalog: Catalog, last: Job | None, unfinished: Unfinished | None)
     A `capture run` without a daemon that was killed shows the same way.
     """
     run = unfinished.run if unfinished else None
-    if (
-        run is not None
-        and run.status is None
-        and (last is None or last.created_at < run.started_at)
-    ):
+    cut_off = run is not None and run.status is None
+    if run is not None and cut_off and not (last and _covers(last, run)):
         text = f"run {run.id} was cut off: the program was killed, or its power was cut"
-        last = (
-            last
-            if last and last.run == run.id
-            else Job(
-                SweepSpec(scene=run.scene, lighting=run.lighting),
-                state=State.INTERRUPTED,
-                cause=Cause.KILLED,
-                fault=Fault("killed", text),
-                scene=run.scene,
-                lighting=run.lighting,
-                run=run.id,
-                simulated=run.simulated,
-                created_at=run.started_at,
-            )
+        last = Job(
+            SweepSpec(scene=run.scene, lighting=run.lighting),
+            state=State.INTERRUPTED,
+            cause=Cause.KILLED,
+            fault=Fault("killed", text),
+            scene=run.scene,
+            lighting=run.lighting,
+            run=run.id,
+            simulated=run.simulated,
+            created_at=run.started_at,
         )
+    if last is not None and last.ended_at is None:
+        last = replace(last, ended_at=utc_now())  # when it was found: nobody saw its end
     return last and standing_anew(catalog, last)
+
+
+def _covers(job: Job, run: Run) -> bool:
+    """Whether a run was part of a job, or came before it."""
+    return job.run == run.id or job.ended_at is None or run.started_at <= job.ended_at
 
 
 def standing_anew(catalog: Catalog, job: Job) -> Job:

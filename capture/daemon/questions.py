@@ -128,7 +128,9 @@ def checklist_asker(board: QuestionBoard, stop: StopRequest) -> AskChecklist:
     def ask(statement: Statement, stopped: Callable[[], bool]) -> bool | None:
         if stopped():
             return None
-        question = Question("checklist", f"{statement.text}: is that so?", statement.action, (YES, NO))
+        question = Question(
+            "checklist", f"{statement.text}: is that so?", statement.action, (YES, NO)
+        )
         answer = board.put(question, stop)
         return None if answer is None else answer == YES
 

@@ -7,7 +7,7 @@ import pytest
 
 from rig.web.security import SESSION_S, Guard, Policy, Sessions, is_loopback, split_host
 
-TOKEN = "a-token-of-the-lab-0123456789"
+TOKEN = "a-token-of-the-lab-0123456789"  # noqa: S105
 WRITE = {"content-type": "application/json", "x-snaprig": "1"}
 
 
@@ -259,8 +259,16 @@ def test_sockets_are_closed(local):
 
 @pytest.mark.parametrize(
     ("host", "local"),
-    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("127.8.8.8", True)]
-    + [("0.0.0.0", False), ("::", False), ("192.168.1.7", False), ("rig.local", False)],  # noqa: S104
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("127.8.8.8", True),
+        ("0.0.0.0", False),  # noqa: S104
+        ("::", False),
+        ("192.168.1.7", False),
+        ("rig.local", False),
+    ],
 )
 def test_what_can_be_reached_from_elsewhere(host, local):
     assert is_loopback(host) is local
