@@ -226,16 +226,17 @@ def test_a_start_quotes_what_was_seen(canned, tabs):
 
 def test_a_batch_shows_where_it_is(canned, tabs):
     first = {"number": 1, "scene": "cups-3", "lighting": "bright", "planned": 630}
-    second = {**first, "number": 2, "lighting": "dim", "state": "running", "done": 20}
+    second = {**first, "number": 2, "lighting": "dim", "state": "current", "done": 20}
     legs = [
-        {**first, "state": "done", "done": 630, "left_s": 0},
+        {**first, "state": "complete", "done": 630, "left_s": 0},
         {**second, "left_s": 2400},
     ]
-    canned.state(batch={"name": "tonight", "at": 2, "legs": legs, "left_text": "40 min"})
+    canned.state(batch={"name": "tonight", "at": 2, "legs": legs, "left_text": "40 min left"})
     page = tabs.open(canned.url)
     seen(page)
     expect(page.locator("#batch li")).to_have_count(2)
     expect(page.locator("#batch [aria-current]")).to_contain_text("20 of 630, about 40 min left")
+    expect(page.locator("#left")).to_have_text("21 min left · batch: 40 min left")
 
 
 def test_hostile_text_stays_text_in_every_view(canned, tabs):

@@ -4,14 +4,13 @@ import { byId, el, mark, show } from '../shell/dom.js';
 import { watch } from './state.js';
 import { lasting } from './words.js';
 
-const SIGNS = { done: '✓', running: '▶', waiting: '·', failed: '×', skipped: '–', stopped: '■' };
+const SIGNS = { complete: '✓', current: '▶' };
 
 export function start() {
   watch('state', ({ batch }) => {
     show(byId('batch-panel'), Boolean(batch));
     if (!batch) return;
-    const { at, legs } = batch;
-    byId('batch').replaceChildren(...legs.map((leg, index) => entry(leg, (leg.number ?? index + 1) === at)));
+    byId('batch').replaceChildren(...batch.legs.map((leg) => entry(leg, leg.number === batch.at)));
   });
 }
 
@@ -21,7 +20,7 @@ function entry(leg, current) {
   const line = el(
     'li',
     {},
-    el('span', { text: current ? '▶' : (SIGNS[leg.state] ?? '·'), 'aria-hidden': 'true' }),
+    el('span', { text: SIGNS[leg.state] ?? '·', 'aria-hidden': 'true' }),
     el('span', { text: `${leg.scene} under ${leg.lighting}` }),
     el('span', { class: 'track', 'aria-hidden': 'true' }, el('i', { style: { '--share': `${planned ? (100 * done) / planned : 0}%` } })),
     el('span', { class: 'soft', text: `${leg.state}: ${done} of ${planned}${left}` }),

@@ -59,7 +59,8 @@ function progress(state) {
   if (!shown) return;
   say(byId('done'), String(job.done));
   say(byId('planned'), `of ${job.planned} shots`);
-  say(byId('left'), state.batch?.left_text ? `${job.left_text} · batch: ${state.batch.left_text}` : (job.left_text ?? ''));
+  const whole = job.left_text && state.batch ? `batch: ${state.batch.left_text}` : '';
+  say(byId('left'), [job.left_text, whole].filter(Boolean).join(' · '));
   say(byId('counts'), tally(job.counts));
   const bar = byId('bar');
   mark(bar, 'aria-valuemax', String(job.planned));
