@@ -186,9 +186,9 @@ class Job:
         """What it is, for a sentence: ``the sweep of cups-3 under bright``."""
         if self.spec.kind == "preflight":
             return "the preflight" + (f" under {self.lighting}" if self.lighting else "")
-        if self.scene and self.lighting:
-            return f"the sweep of {self.scene} under {self.lighting}"
-        return f"the batch {self.spec.batch}" if self.spec.kind == "batch" else "the sweep"
+        if self.spec.kind == "batch" and (self.over or not self.lighting):
+            return f"the batch {self.spec.batch}"
+        return f"the sweep of {self.scene} under {self.lighting}"
 
     def to_json(self) -> dict[str, Any]:
         """For the API and the book."""

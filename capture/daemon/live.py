@@ -60,6 +60,8 @@ class Live:
         Of the daemon; of the engine.
     rev : int
         Counts what a person must see before the next start.
+    turns : int
+        Counts every change: of two snapshots the one with more is the newer one.
     stop : StopRequest
         Of the job at hand.
     since_s : float
@@ -83,6 +85,7 @@ class Live:
         self.state = State.IDLE
         self.phase = RunState.PREPARING
         self.rev = 1
+        self.turns = 0
         self.stop = StopRequest()
         self.resuming = False
         self.pause_due_s: float | None = None
@@ -234,6 +237,7 @@ class Live:
         lux, trouble = light.latest_lux, light.trouble
         with self.lock:
             if self.light is not None:
+                self.turns += 1
                 self.light = self.light | {"lux": lux, "trouble": trouble}
         self._hub.publish("light", [round(utc_now().timestamp(), 2), lux])
 
@@ -247,11 +251,27 @@ class Live:
             self.found = document
         self._hub.publish("preflight", document)
 
-    def itinerary(self, name: str, run: BatchRun) -> None:
-        """The sweeps of a batch."""
+    def itinerary(self, name: str, run: BatchRun, after: int) -> None:
+        """The sweeps of a batch; the one behind number `after` that lacks something is next."""
         standings = run.standings()
+        left = (one for one in standings if one.leg.number > after and not one.complete)
+        following = next(left, None)
         with self.lock:
             self.batch = (name, standings, run)
+            if following is not None:
+                leg = following.leg
+                self.phase, self.shot = RunState.PREPARING, None
+                self.left_s = self.shots_per_min = self.light = None
+                self.job = replace(
+                    self.at_hand(),
+                    scene=leg.scene.name,
+                    lighting=leg.lighting.name,
+                    plan=run.plan,
+                    run=None,
+                    planned=following.planned,
+                    done=following.planned - len(following.remaining),
+                    counts={},
+                )
             self.turn()
 
     def _asked(self, question: Question | None) -> None:
@@ -290,6 +310,7 @@ class Live:
     def turn(self, *, keep: bool = False) -> None:
         """Take over what changed: state, times, revision, book. The caller holds the lock."""
         self.settle_time()
+        self.turns += 1
         job = self.job
         if job is None:
             return
@@ -302,6 +323,7 @@ class Live:
                 asking=self.board.open is not None,
                 resuming=self.resuming,
                 light=bool(self.waits_for),
+                batch=self.batch is not None,
             )
         if state is not self.state or keep:
             self.rev += 1

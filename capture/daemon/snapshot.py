@@ -25,6 +25,7 @@ def snapshot(live: Live, hub: Hub, version: str, alert: Alert | None) -> dict[st
         document: dict[str, Any] = {
             "boot": hub.boot,
             "seq": hub.seq,
+            "turn": live.turns,
             "rev": live.rev,
             "version": version,
             "now": utc_now().isoformat(timespec="milliseconds"),

@@ -21,7 +21,9 @@ _STATES = {
     RunState.ASKING: State.RUNNING,  # as long as no question is open yet, or any more
     RunState.PAUSING: State.PAUSING,
     RunState.PAUSED: State.PAUSED,
+    RunState.DONE: State.RUNNING,  # the last rows are written
 }
+_ENDS = {RunState.DONE, RunState.STOPPED, RunState.FAILED}
 #: In these a run is on its way, and a pause will come.
 _ON_ITS_WAY = {
     RunState.PREPARING,
@@ -35,7 +37,14 @@ WAITING = frozenset({State.PAUSED, State.NEEDS_OPERATOR})
 
 
 def state_of(
-    phase: RunState, *, stopping: bool, held: bool, asking: bool, resuming: bool, light: bool
+    phase: RunState,
+    *,
+    stopping: bool,
+    held: bool,
+    asking: bool,
+    resuming: bool,
+    light: bool,
+    batch: bool = False,
 ) -> State:
     """The state of a daemon with a job at hand.
 
@@ -51,6 +60,8 @@ def state_of(
         Whether it was told to go on and has not said so yet.
     light : bool
         Whether it waits for somebody to set the panels.
+    batch : bool
+        Whether another sweep follows one that has ended.
     """
     if stopping:
         return State.STOPPING
@@ -60,6 +71,8 @@ def state_of(
         return State.PAUSING
     if resuming and phase in (RunState.PAUSED, RunState.PAUSING):
         return State.RESUMING
+    if batch and phase in _ENDS:
+        return State.PREPARING
     return _STATES.get(phase, State.STOPPING)
 
 
@@ -154,6 +167,8 @@ def _ended(now: Situation, job: Job) -> tuple[str, str]:  # noqa: PLR0911 - one 
         if job.state is State.DONE:
             return "The preflight is done.", "look at its findings, then start a sweep"
         return f"The preflight ended early{why}.", (fault.action if fault else "") or "run it again"
+    if job.spec.kind == "batch":
+        return _batch_ended(job, why)
     match job.state, job.cause:
         case State.DONE, _:
             return f"Done: {job.title} is complete, {job.done} of {job.planned} shots.", ""
@@ -167,6 +182,16 @@ def _ended(now: Situation, job: Job) -> tuple[str, str]:  # noqa: PLR0911 - one 
         case _, Cause.OPERATOR:
             return f"Interrupted{why}; {of}.", (fault and fault.action) or resume
     return f"Stopped {job.title}{why}; {of}, {missing} are missing.", resume
+
+
+def _batch_ended(job: Job, why: str) -> tuple[str, str]:
+    if job.state is State.DONE:
+        return f"Done: {job.title} is complete.", ""
+    how = "Failed" if job.state is State.FAILED else "Stopped"
+    if job.cause in (Cause.KILLED, Cause.OPERATOR):
+        how = "Interrupted"
+    action = job.fault.action if job.fault else ""
+    return f"{how} {job.title}{why}.", action or "resume it: what is complete is skipped"
 
 
 def confirmation(job: Job) -> str:

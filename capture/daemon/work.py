@@ -84,8 +84,8 @@ class Stage(Protocol):
         """What a preflight found, worst first."""
         ...
 
-    def itinerary(self, name: str, run: BatchRun) -> None:
-        """The sweeps of a batch; called again after each."""
+    def itinerary(self, name: str, run: BatchRun, after: int) -> None:
+        """The sweeps of a batch, of which number `after` has ended; 0 at first."""
         ...
 
 
@@ -256,12 +256,14 @@ class Work:
             add_scene(self.catalog, leg.scene)
         shooting = self._shooting(spec)
         run = self._walker(spec, batch, plan, legs, shooting)
-        self.stage.itinerary(spec.batch, run)
+        numbers = {(leg.scene.name, leg.lighting.name): leg.number for leg in legs}
+        self.stage.itinerary(spec.batch, run, 0)
         last: Summary | None = None
         for summary in run.walk():
             last = summary
             self.stage.note(f"{summary.scene} under {summary.lighting}: {summary.status}")
-            self.stage.itinerary(spec.batch, run)
+            number = numbers[summary.scene, summary.lighting]
+            self.stage.itinerary(spec.batch, run, number)
             if summary.status is RunStatus.STOPPED:
                 return self._end(summary)
         failed = [str(one.leg) for one in run.standings() if not one.complete]
