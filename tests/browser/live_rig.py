@@ -39,6 +39,7 @@ class LiveRig:
     workspace: Workspace
     port: int
     process: subprocess.Popen[bytes] | None = field(default=None)
+    options: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -47,7 +48,7 @@ class LiveRig:
     def start(self) -> None:
         """Start the daemon, and wait until it listens."""
         command = [sys.executable, "-m", "rig", "-w", str(self.workspace.root), "daemon"]
-        command += ["--listen", f"127.0.0.1:{self.port}"]
+        command += ["--listen", f"127.0.0.1:{self.port}", *self.options]
         self.process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
         announced = self.workspace.root / "daemon.json"
         while not self._announces(announced):
@@ -73,6 +74,13 @@ class LiveRig:
             self.process = None
 
 
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 @contextmanager
 def live_rig(folder: Path) -> Iterator[LiveRig]:
     """Within: a daemon with scenes and two plans, and nothing shot yet."""
@@ -87,10 +95,7 @@ def live_rig(folder: Path) -> Iterator[LiveRig]:
                 add_scene(catalog, Scene(name, "square", 8))
         for name, plan in (("quick", QUICK), ("slow", SLOW), ("short", SHORT)):
             (workspace.root / f"{name}.toml").write_text(plan.to_toml())
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        rig = LiveRig(room, workspace, port)
+        rig = LiveRig(room, workspace, free_port())
         rig.start()
         try:
             yield rig

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import secrets
 import signal
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.live_rig import QUICK, SHORT, LiveRig, live_rig
+from rig.config import default_rig_toml
+from schemas.workspace import Workspace
+from tests.browser.live_rig import QUICK, SHORT, LiveRig, free_port, live_rig
 
 pytestmark = pytest.mark.wire
 #: For what a sweep of seconds leads to; a hang fails the test all the same.
@@ -145,6 +148,30 @@ def test_a_lost_connection_looks_lost_and_comes_back(rig, page, tabs, how):
         page.clock.run_for(1000)
     expect(page.locator("#link")).to_have_text("live")
     expect(page.locator("#start-now")).to_be_enabled()
+
+
+def test_a_token_is_asked_for_once_and_opens_the_stream(rig, tabs, tmp_path):
+    """A browser cannot send a token with an event stream: a session cookie goes with it."""
+    token = secrets.token_urlsafe(24)
+    (tmp_path / "token").write_text(token)
+    workspace = Workspace.create(tmp_path / "lab", default_rig_toml())
+    options = ("--token-file", str(tmp_path / "token"))
+    guarded = LiveRig(rig.room, workspace, free_port(), options=options)
+    guarded.start()
+    try:
+        page = tabs.open(guarded.url)
+        page.get_by_label("Token").fill("wrong")
+        page.keyboard.press("Enter")
+        expect(page.locator("#refused")).to_have_text("That is not the token.")
+        page.get_by_label("Token").fill(token)
+        page.keyboard.press("Enter")
+        expect(page.locator("#link")).to_have_text("live")
+        expect(page.locator("h1")).to_contain_text("Idle")
+        assert token not in page.url + page.content()
+        page.reload()
+        expect(page.locator("#link")).to_have_text("live")
+    finally:
+        guarded.end()
 
 
 def test_a_killed_daemon_comes_back_and_goes_on_when_told(rig, page):

@@ -37,11 +37,12 @@ def test_the_pictures_of_the_documents(tmp_path, make_tabs):
         page = tabs.open(rig.url)
         begin(page, "plates", "quick.toml")
         is_now(page, "done")
-        rig.room.script("dial_moved", 40)
+        rig.room.script("dial_moved", 60)
         begin(page, "cups", "evening.toml")
-        expect(page.locator(".block .c[data-o]:not([data-o=now])").nth(25)).to_be_attached(
+        expect(page.locator(".block .c[data-o]:not([data-o=now])").nth(8)).to_be_attached(
             timeout=60_000
         )
+        expect(page.locator("#frame canvas")).to_have_attribute("width", "640")
         page.screenshot(path=images / "dashboard.png", full_page=True)
         page.locator("#looks [value=red]").check()
         page.screenshot(path=images / "dashboard-red.png")

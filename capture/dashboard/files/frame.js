@@ -7,7 +7,10 @@ import { read, watch } from './state.js';
 import { number, OUTCOMES, percent, timeOf } from './words.js';
 
 const WIDTH_PX = 640;
+/** Of the hatching: close enough for a small spot, open enough to see what is below. */
+const PERIOD_PX = 16;
 const shown = new Map(); // place -> what it shows
+const turns = new Map(); // place -> the frame that was asked for last
 let marking = true;
 let wanted = null;
 let fetching = false;
@@ -45,10 +48,18 @@ async function follow(id) {
 
 /** Fetch a frame and show it in `place`. `titled` says its setting, too. */
 export async function showFrame(place, id, titled) {
+  const turn = Symbol(id);
+  turns.set(place, turn);
   try {
     const facts = await get(`frames/${id}`);
     const kinds = facts.has_file ? ['thumbnail', 'clipping'] : [];
     const [picture, clipping] = await Promise.all(kinds.map((kind) => image(`/api/frames/${id}/${kind}?width=${WIDTH_PX}`)));
+    if (turns.get(place) !== turn) {
+      // Meanwhile another frame was asked for here, or the dialog was closed.
+      picture?.close();
+      clipping?.close();
+      return;
+    }
     forget(place);
     const canvas = el('canvas', { role: 'img', 'aria-label': `Frame at ${words(facts)}` });
     shown.set(place, { canvas, picture, clipping });
@@ -66,6 +77,7 @@ function forget(place) {
   before?.picture?.close();
   before?.clipping?.close();
   shown.delete(place);
+  turns.delete(place);
 }
 
 /** A decoded picture, or null where the daemon has none. */
@@ -188,7 +200,7 @@ function overlay(pen, clipping, width, height) {
       const kind = data[at];
       if (kind < 64) continue;
       const white = kind > 191;
-      const on = (x + y) % 10 < 3 || (white && (x - y + 10 * height) % 10 < 3);
+      const on = (x + y) % PERIOD_PX < 3 || (white && (x - y + PERIOD_PX * height) % PERIOD_PX < 3);
       if (!on) continue;
       // Bright lines on black, dark ones on white.
       out.data.set(white ? [200, 40, 0, 255] : [90, 170, 255, 255], at);

@@ -2,7 +2,7 @@
 
 import { announce, byId, el, mark, say, show, svg } from '../shell/dom.js';
 import { read, watch } from './state.js';
-import { tally, timeOf } from './words.js';
+import { tally, timeOf, unbroken } from './words.js';
 
 /** Name and shape of each state: none but idle looks idle, and color tells nothing alone. */
 const STATES = {
@@ -35,7 +35,7 @@ function draw(state) {
     const shape = svg('path', { d: path, class: solid ? 'solid' : '' });
     line.replaceChildren(svg('svg', { viewBox: '0 0 24 24', 'aria-hidden': 'true' }, shape), el('span', { class: 'hidden', text: word }));
   }
-  say(byId('sentence'), state.sentence);
+  say(byId('sentence'), unbroken(state.sentence));
   // A question says its action itself.
   show(byId('next'), Boolean(state.next) && !state.question);
   say(byId('next'), state.next ?? '');

@@ -75,6 +75,9 @@ export function lasting(seconds) {
   return whole >= 120 ? `${Math.round(whole / 60)} min` : `${whole} s`;
 }
 
+/** The same text, with no line break between a number and its unit. */
+export const unbroken = (text) => text.replace(/(\d) (?=(?:s|min|h|lux|of|shots)\b)/g, '$1\u00a0');
+
 /** Four significant digits. */
 export const number = (value) => String(Number(value.toPrecision(4)));
 export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
