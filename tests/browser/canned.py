@@ -61,7 +61,7 @@ class Canned:
     def state(self, **changes: Any) -> dict[str, Any]:
         """Change the snapshot, and send it."""
         state = self.documents["state"]
-        state.update(changes, seq=state["seq"] + 1)
+        state.update(changes, seq=state["seq"] + 1, turn=state["turn"] + 1)
         self.send("state", state)
         return state
 

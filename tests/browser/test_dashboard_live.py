@@ -49,7 +49,7 @@ def test_a_hidden_tab_without_locks_lets_go_of_its_stream(canned, tabs):
     tell = "document.dispatchEvent(new Event('visibilitychange'))"
     page.evaluate(hide % "true" + tell)
     wait_for_stream(canned, page, 0)
-    canned.documents["state"] |= {"sentence": "It went on meanwhile.", "seq": 40}
+    canned.documents["state"] |= {"sentence": "It went on meanwhile.", "turn": 40}
     page.evaluate(hide % "false" + tell)
     expect(page.locator("h1")).to_have_text("It went on meanwhile.")
     wait_for_stream(canned, page)
@@ -58,7 +58,7 @@ def test_a_hidden_tab_without_locks_lets_go_of_its_stream(canned, tabs):
 def test_a_stream_that_ends_or_skips_is_caught_up(canned, tabs):
     page = tabs.open(canned.url)
     seen(page)
-    canned.documents["state"] |= {"sentence": "Told by nobody.", "seq": 50}
+    canned.documents["state"] |= {"sentence": "Told by nobody.", "turn": 50}
     canned.send("resync", {"seq": 50})
     expect(page.locator("h1")).to_have_text("Told by nobody.")
     canned.hang_up()
@@ -67,7 +67,7 @@ def test_a_stream_that_ends_or_skips_is_caught_up(canned, tabs):
     canned.state(sentence="Back again.")
     expect(page.locator("h1")).to_have_text("Back again.")
     # Another process answers: its numbers begin anew, and are believed.
-    canned.documents["state"] |= {"sentence": "A new daemon.", "seq": 0, "boot": "c"}
+    canned.documents["state"] |= {"sentence": "A new daemon.", "seq": 0, "turn": 0, "boot": "c"}
     canned.beat()
     expect(page.locator("h1")).to_have_text("A new daemon.")
 

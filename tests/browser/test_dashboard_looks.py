@@ -32,10 +32,10 @@ def choose(page: Page, look: str) -> None:
 
 def is_of(look: str, found: np.ndarray) -> bool:
     """Whether there is no light but the look's: pure red; amber, whose green is 40 % (or so)."""
-    red, green, blue = found.astype(int).T
     if look == "red":
-        return not green.any() and not blue.any()
-    return not blue.any() and bool((green <= 0.4 * red + 3).all())
+        return not found[:, 1:].any()
+    lit = found[found.any(axis=1)].astype(int)
+    return not lit[:, 2].any() and bool((lit[:, 1] <= 0.4 * lit[:, 0] + 3).all())
 
 
 def night_is_pure(page: Page, *, full: bool = False) -> None:

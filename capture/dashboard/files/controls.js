@@ -39,7 +39,7 @@ export async function command(name, body = {}) {
   show(byId('refused'), false);
   try {
     const answer = await post(name, body);
-    putState(answer.state?.boot ? answer.state : answer, false);
+    putState(answer.state?.boot ? answer.state : answer);
     return true;
   } catch (error) {
     if (!(error instanceof Refused)) throw error;

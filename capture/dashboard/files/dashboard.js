@@ -22,7 +22,7 @@ for (const part of [now, controls, starting, frame, light, notes, grid, batch, p
 
 /** Everything anew: the snapshot first, since the stream goes on behind it. */
 async function refresh() {
-  putState(await get('state'), false);
+  putState(await get('state'));
   await Promise.all([
     grid.fetchGrid(),
     light.fetchLight(),
@@ -44,7 +44,7 @@ function again(...parts) {
 
 onEvent('state', (state) => {
   const before = read('state');
-  if (!putState(state, true)) return;
+  if (!putState(state)) return;
   if (before?.boot !== state.boot) resync();
   else if (before.job?.run !== state.job?.run || before.job?.id !== state.job?.id) {
     again(grid.fetchGrid, notes.fetchNotes, light.fetchLight);

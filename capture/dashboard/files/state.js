@@ -30,12 +30,12 @@ export function put(topic, value) {
 }
 
 /**
- * Take a snapshot unless a newer one is known; says whether it was taken. An answer to a request
- * may come after the event that already tells more: with the same number, the event is the newer.
+ * Take a snapshot unless a newer one of the same process is known; says whether it was taken. An
+ * answer to a request may come after the event that already tells more; `turn` counts changes.
  */
-export function putState(state, streamed) {
+export function putState(state) {
   const before = values.get('state');
-  const old = before?.boot === state.boot && (streamed ? before.seq > state.seq : before.seq >= state.seq);
+  const old = before?.boot === state.boot && before.turn > state.turn;
   if (!old) put('state', state);
   return !old;
 }
