@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-
 from rig.errors import Abort
 from rig.ownership import holder
 from schemas.workspace import Workspace
@@ -40,6 +38,8 @@ class Client:
 
     def events(self) -> Iterator[tuple[str, Any]]:
         """Names and data of what happens from now on. Raises DaemonGoneError at the end."""
+        import httpx  # 0.1 s, for those who have a daemon
+
         timeout = httpx.Timeout(_TIMEOUT_S, read=_SILENCE_S)
         try:
             with (
@@ -63,6 +63,8 @@ class Client:
         return {"Authorization": f"Bearer {self.key}", "X-Snaprig": "1"}
 
     def _ask(self, verb: str, path: str, document: dict[str, Any] | None) -> Any:  # noqa: ANN401
+        import httpx
+
         try:
             answer = httpx.request(
                 verb,

@@ -8,14 +8,17 @@ from datetime import datetime
 from typing import Any
 
 from capture.daemon.jobs import Cause, Fault, Job, State, SweepSpec
+from capture.daemon.questions import Question
+from capture.daemon.status import Situation, sentence
 from capture.recovery import COUNTED
+from capture.states import RunState
 from capture.sweep import survey
 from capture.unfinished import Unfinished, find_unfinished
 from rig.ownership import holder
 from schemas.capture_store import Run, list_events, list_runs
 from schemas.catalog import Catalog
 from schemas.frame_store import FINAL
-from schemas.history_store import PastRun, last_event, latest_run, list_past_runs
+from schemas.history_store import WAITS, PastRun, last_event, latest_run, list_past_runs
 from schemas.plan import SweepPlan
 from schemas.records import RunStatus, utc_now
 from schemas.workspace import Workspace
@@ -141,44 +144,39 @@ def run_events(catalog: Catalog, run: int) -> list[dict[str, Any]]:
 
 def offline_state(workspace: Workspace, catalog: Catalog) -> dict[str, Any]:
     """Where a workspace stands that has no daemon: from lock, runs and events."""
-    from capture.daemon.status import Situation, sentence
-    from capture.states import RunState
-
     owner = holder(workspace)
-    unfinished = unfinished_sweep(catalog)
-    runs = list_past_runs(catalog, limit=1)
-    document: dict[str, Any] = {"holder": owner and owner.text, "job": None}
-    if not runs:
-        situation = Situation(State.IDLE)
+    found = unfinished_sweep(catalog)
+    unfinished = str(found) if found else ""
+    run = next(iter(list_past_runs(catalog, limit=1)), None)
+    job = None
+    if run is None:
+        now = Situation(State.IDLE, unfinished=unfinished)
     else:
-        run = runs[0]
         live = owner is not None and run.status is None
-        state, phase, message = _live_state(catalog, run) if live else (_ended(run), None, "")
-        job = standing_anew(
-            catalog,
-            Job(
-                SweepSpec(scene=run.scene, lighting=run.lighting),
-                state=state,
-                cause=None if live else _CAUSES[run.status] if run.status else Cause.KILLED,
-                scene=run.scene,
-                lighting=run.lighting,
-                run=run.id,
-                simulated=run.simulated,
-                created_at=run.started_at,
-                ended_at=run.ended_at,
-                fault=Fault("ended", run.reason) if run.reason else None,
-            ),
+        now = _live(catalog, run) if live else Situation(_ended(run))
+        cause = _CAUSES[run.status] if run.status else Cause.KILLED
+        job = Job(
+            SweepSpec(scene=run.scene, lighting=run.lighting),
+            state=now.state,
+            cause=None if live else cause,
+            scene=run.scene,
+            lighting=run.lighting,
+            run=run.id,
+            simulated=run.simulated,
+            created_at=run.started_at,
+            ended_at=run.ended_at,
+            fault=Fault("ended", run.reason) if run.reason else None,
         )
-        document["job"] = job.to_json()
-        situation = Situation(
-            state,
-            job,
-            phase or RunState.STOPPED,
-            message,
-            unfinished=str(unfinished) if unfinished else "",
-        )
-    text, following = sentence(situation)
-    return {"state": situation.state, "sentence": text, "next": following, **document}
+        job = standing_anew(catalog, job)
+        now = replace(now, job=job, unfinished=unfinished)
+    text, following = sentence(now)
+    return {
+        "state": now.state,
+        "sentence": text,
+        "next": following,
+        "holder": owner.text if owner else None,
+        "job": job.to_json() if job else None,
+    }
 
 
 def _ended(run: PastRun) -> State:
@@ -187,24 +185,23 @@ def _ended(run: PastRun) -> State:
     return State.FAILED if run.status is RunStatus.FAILED else State.INTERRUPTED
 
 
-def _live_state(catalog: Catalog, run: PastRun) -> tuple[State, Any, str]:
-    from capture.states import RunState
-
-    waiting = ""
-    detail = ""
+def _live(catalog: Catalog, run: PastRun) -> Situation:
+    """What a run is doing, by the last of its events that begins or ends a wait."""
+    kind = detail = ""
     for event in list_events(catalog, run.id):
-        if event.kind in ("suspended", "paused", "asked"):
-            waiting, detail = event.kind, event.detail
-        elif event.kind in ("resumed", "suspension_ended", "pause_ended", "answered"):
-            waiting = ""
-    match waiting:
+        if event.kind in WAITS:
+            kind, detail = event.kind, event.detail
+        elif kind and event.kind in WAITS[kind]:
+            kind = ""
+    match kind:
         case "paused":
-            return State.PAUSED, RunState.PAUSED, ""
+            return Situation(State.PAUSED, phase=RunState.PAUSED)
         case "suspended":
-            return State.NEEDS_OPERATOR, RunState.SUSPENDED, detail
+            return Situation(State.NEEDS_OPERATOR, phase=RunState.SUSPENDED, message=detail)
         case "asked":
-            return State.NEEDS_OPERATOR, RunState.ASKING, detail
-    return State.RUNNING, RunState.RUNNING, ""
+            question = Question("operator", detail, "answer at the terminal where it runs", ())
+            return Situation(State.NEEDS_OPERATOR, phase=RunState.ASKING, question=question)
+    return Situation(State.RUNNING, phase=RunState.RUNNING)
 
 
 def _iso(moment: datetime | None) -> str | None:

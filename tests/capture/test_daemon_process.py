@@ -18,6 +18,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from capture.daemon.client import find_daemon
+from capture.daemon.server import Listen, read_token
+from rig.errors import Abort
 from schemas.plan import SweepPlan
 from tests.capture.fault_lab import FaultLab, squares
 from tests.darkroom_process import ROOT, darkroom
@@ -136,8 +139,6 @@ def test_one_owner_and_clients_that_find_it(make_fault_lab, fault_free, tmp_path
         second = snaprig(lab, "daemon", "--listen", "127.0.0.1:0")
         assert second.returncode == 1
         assert f"the daemon at {running.address}, process {running.process.pid}" in second.stderr
-        assert f"process {running.process.pid}" in snaprig(lab, "capture", "preflight").stdout
-        assert snaprig(lab, "capture", "status").stdout.startswith("Idle")
         nothing = snaprig(lab, "capture", "pause")
         assert (nothing.returncode, "nothing to pause" in nothing.stderr) == (1, True)
         ended = snaprig(lab, *run_arguments(lab))
@@ -148,8 +149,6 @@ def test_one_owner_and_clients_that_find_it(make_fault_lab, fault_free, tmp_path
         lab.check_truth()
         state = json.loads(snaprig(lab, "capture", "status", "--json").stdout)
         assert (state["state"], state["job"]["cause"]) == ("done", "completed")
-        again = json.loads(snaprig(lab, *run_arguments(lab)).stdout)
-        assert again["reason"] == "complete already"
         code, said = running.end(signal.SIGINT)
         assert code == 0, said
         until(lambda: systemd.recv(100) == b"STOPPING=1")
@@ -168,25 +167,15 @@ def daemon_notifying(lab, systemd, tmp_path):
 
 def test_killed_twice_it_says_so_and_resumes_on_request(make_fault_lab, fault_free):
     lab = make_fault_lab()
-    for frames in (6, 12):
-        with daemon(lab) as running:
-            if frames == 6:
-                running.start()
-            else:
-                running.post("/api/resume")
-            until(lambda: len(lab.outcomes()) >= frames)  # noqa: B023 - called at once
-            running.process.kill()
-            running.process.wait()
-        before = lab.outcomes()
-        with daemon(lab) as back:
-            state = back.get()
-            assert (state["state"], state["job"]["cause"]) == ("interrupted", "killed")
-            assert "squares under bright" in state["sentence"]
-            assert f"{len(before)} of 20" in state["sentence"]
-            assert state["next"].startswith("resume it")
-            assert lab.outcomes() == before, "nothing is resumed unasked"
-            back.end()
     with daemon(lab) as running:
+        running.start()
+        kill_at(running, 6)
+    with daemon(lab) as running:
+        said_to_be_interrupted(running)
+        running.post("/api/resume")
+        kill_at(running, 12)
+    with daemon(lab) as running:
+        said_to_be_interrupted(running)
         running.post("/api/resume")
         running.wait("done")
         causes = [run["cause"] for run in running.get("/api/history")]
@@ -194,6 +183,22 @@ def test_killed_twice_it_says_so_and_resumes_on_request(make_fault_lab, fault_fr
     assert lab.outcomes() == fault_free
     lab.check_truth()
     assert lab.statuses() == [None, None, "done"]
+
+
+def kill_at(running: Daemon, frames: int) -> None:
+    until(lambda: len(running.lab.outcomes()) >= frames)
+    running.process.kill()
+    running.process.wait()
+
+
+def said_to_be_interrupted(running: Daemon) -> None:
+    before = running.lab.outcomes()
+    state = running.get()
+    assert (state["state"], state["job"]["cause"]) == ("interrupted", "killed")
+    assert "squares under bright" in state["sentence"]
+    assert f"{len(before)} of 20" in state["sentence"]
+    assert state["next"].startswith("resume it")
+    assert running.lab.outcomes() == before, "nothing is resumed unasked"
 
 
 def test_sigterm_amid_an_exposure_with_three_pages_open(slow_room, tmp_path):
@@ -230,26 +235,35 @@ def listen(running: Daemon) -> None:
 
 
 def test_a_network_listener_needs_a_token(make_fault_lab, tmp_path):
-    lab = make_fault_lab()
-    listen_everywhere = ("daemon", "--listen", "0.0.0.0:0")
-    refused = snaprig(lab, *listen_everywhere)
-    assert refused.returncode == 1
-    assert "needs a token" in refused.stderr
-    assert "--token-file" in refused.stderr
+    everywhere = Listen.parse("0.0.0.0:0")
+    with pytest.raises(Abort, match="needs a token") as error:
+        read_token(None, everywhere)
+    assert "--token-file" in error.value.action
+    assert read_token(None, Listen.parse("[::1]:8417")) is None
     token = tmp_path / "token"
-    token.write_text("short\n")
-    short = snaprig(lab, *listen_everywhere, "--token-file", str(token))
-    assert (short.returncode, "16 plain characters" in short.stderr) == (1, True)
+    for bad in ("short\n", "", "ümlaute-sind-keine-zeichen", "two\nlines-of-a-token"):
+        token.write_text(bad)
+        with pytest.raises(Abort, match="16 plain characters"):
+            read_token(token, everywhere)
+    with pytest.raises(Abort, match="cannot be read"):
+        read_token(tmp_path / "missing", everywhere)
     token.write_text("the-secret-of-this-test-0123\n")
+    lab = make_fault_lab()
     with daemon(lab, "--listen", "0.0.0.0:0", "--token-file", str(token)) as running:
         for path in ("/api/state", "/api/events", "/"):
             assert httpx.get(running.address + path).status_code == 401
         key = {"Authorization": "Bearer the-secret-of-this-test-0123"}
         assert httpx.get(running.address + "/api/state", headers=key).status_code == 200
-        assert snaprig(lab, "capture", "status").stdout.startswith("Idle"), "its own key"
+        assert find_daemon(lab.workspace).get("/api/state")["state"] == "idle", "its own key"
         _, said = running.end()
     assert "the-secret" not in said
     assert running.key not in said
+
+
+@pytest.mark.parametrize("text", ["8417", "127.0.0.1", ":8417", "127.0.0.1:", "a:99999", "a:-1"])
+def test_where_to_listen_is_host_and_port(text):
+    with pytest.raises(ValueError, match="HOST:PORT"):
+        Listen.parse(text)
 
 
 def test_ctrl_c_in_a_client_stops_the_sweep(slow_room, tmp_path):

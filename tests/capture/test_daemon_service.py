@@ -10,11 +10,13 @@ import pytest
 import capture.daemon.live
 import capture.storing
 from capture.daemon.jobs import BatchSpec, JobBook, PreflightSpec, SweepSpec
+from capture.daemon.past import offline_state
 from capture.daemon.problems import RefusedError
 from capture.daemon.service import Service
 from capture.sweep import run_sweep
 from rig.errors import Abort, AskOperator
-from schemas.capture_store import list_events, list_runs
+from rig.ownership import owned
+from schemas.capture_store import add_event, list_events, list_runs, put_lighting, start_run
 from schemas.frame_store import list_frames
 from schemas.records import utc_now
 from tests.capture.daemon_lab import VERSION, DaemonLab, daemon_lab
@@ -418,6 +420,37 @@ def test_a_run_without_a_daemon_that_was_killed_shows_the_same(lab, monkeypatch)
         assert (state["state"], state["job"]["cause"]) == ("interrupted", "killed")
         daemon.service.resume(checklist_done=True)
         assert daemon.wait("done")["job"]["done"] == 8
+
+
+@pytest.mark.parametrize(
+    ("events", "state", "words"),
+    [
+        ((), "running", "Shooting cups under bright"),
+        (("suspended",), "needs_operator", "Waiting for the light: why"),
+        (("suspended", "resumed"), "running", "Shooting"),
+        (("paused",), "paused", "Paused"),
+        (("paused", "pause_ended", "asked"), "needs_operator", "Waiting for you: why"),
+        (("asked", "answered"), "running", "Shooting"),
+    ],
+)
+def test_without_a_daemon_lock_and_events_tell_the_same(lab, events, state, words):
+    put_lighting(lab.catalog, BRIGHT)
+    run = start_run(
+        lab.catalog,
+        scene="cups",
+        lighting="bright",
+        plan=SMALL,
+        simulated=True,
+        devices={},
+        versions={},
+    )
+    for kind in events:
+        add_event(lab.catalog, run, kind, "", "why")
+    with owned(lab.workspace):
+        told = offline_state(lab.workspace, lab.catalog)
+    assert (told["state"], told["sentence"][: len(words)]) == (state, words)
+    cut_off = offline_state(lab.workspace, lab.catalog)
+    assert (cut_off["state"], cut_off["job"]["cause"]) == ("interrupted", "killed")
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b'{"a": 1}', b'[{"id": "x"}]', b"[null]"])
