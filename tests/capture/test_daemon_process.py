@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import socket
 import stat
@@ -203,6 +205,7 @@ def said_to_be_interrupted(running: Daemon) -> None:
 
 def test_sigterm_amid_an_exposure_with_three_pages_open(slow_room, tmp_path):
     lab = FaultLab(tmp_path / "lab", slow_room.afresh(), plan=LONG)
+    found = slow_room.state()["settings"]
     with daemon(lab) as running:
         streams = [threading.Thread(target=listen, args=(running,)) for _ in range(3)]
         for stream in streams:
@@ -223,6 +226,7 @@ def test_sigterm_amid_an_exposure_with_three_pages_open(slow_room, tmp_path):
     assert lab.statuses() == ["stopped"]
     state = slow_room.state()
     assert state["buffer"] == []
+    assert state["settings"] == found, "the camera is as it was found"
     with daemon(lab) as back:
         assert back.get()["job"]["cause"] == "daemon_ended"
 
@@ -290,6 +294,42 @@ def test_ctrl_c_in_a_client_stops_the_sweep(slow_room, tmp_path):
         assert running.wait("interrupted")["job"]["cause"] == "stopped"
         assert 3 <= len(lab.outcomes()) < 20
         assert snaprig(lab, "capture", "stop").returncode == 1
+
+
+def test_a_person_at_a_client_answers_the_daemons_questions(make_fault_lab, fault_free):
+    lab = make_fault_lab()
+    lab.room.post("/dial", {"mode": "P"})
+    with daemon(lab) as running:
+        terminal, theirs = pty.openpty()
+        client = subprocess.Popen(
+            [*SNAPRIG, "-w", str(lab.root), *run_arguments(lab)],
+            cwd=ROOT,
+            stdin=theirs,
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        said = bytearray()
+        reader = threading.Thread(target=read_all, args=(terminal, said))
+        reader.start()
+        until(lambda: b"press Enter when done" in said)
+        assert b"WAITING FOR YOU" in said
+        assert running.get()["state"] == "needs_operator"
+        lab.room.post("/dial", {"mode": "M"})
+        os.write(terminal, b"\n")
+        out, _ = client.communicate(timeout=90)
+        assert client.returncode == 0, bytes(said)
+        assert json.loads(out)["status"] == "done"
+        reader.join(30)
+        os.close(terminal)
+    assert lab.outcomes() == fault_free
+
+
+def read_all(descriptor: int, into: bytearray) -> None:
+    """What a terminal shows, until nobody writes any more."""
+    with contextlib.suppress(OSError):  # so it says that the other end is closed
+        while data := os.read(descriptor, 4096):
+            into += data
 
 
 def test_a_run_without_a_daemon_is_steered_by_the_same_commands(slow_room, tmp_path):
