@@ -196,6 +196,19 @@ def list_runs(
         return [_run(row) for row in connection.execute(query)]
 
 
+def find_run(catalog: Catalog, run_id: int) -> Run | None:
+    """The run of that number."""
+    query = (
+        select(runs, scenes.c.name.label("scene"), lightings.c.name.label("lighting"))
+        .join(scenes)
+        .join(lightings)
+        .where(runs.c.id == run_id)
+    )
+    with catalog.read() as connection:
+        row = connection.execute(query).first()
+        return None if row is None else _run(row)
+
+
 def add_readings(catalog: Catalog, run_id: int, readings: Iterable[StoredReading]) -> None:
     """Append light readings of a run."""
     rows = [
