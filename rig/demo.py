@@ -264,7 +264,11 @@ def _farewell(lab: Path, folder: Path | None, *, full: bool, open_report: bool |
         click.launch(str(report))
     click.echo(f"\nThe report: {report.resolve()}")
     same = ["--lab", str(lab), *(["--scenes", str(folder)] if folder else [])]
-    tries = {f"snaprig -w {lab} export frames frames.csv": "every shot as a table"}
+    tries = {
+        f"snaprig -w {lab} daemon": "the dashboard, on http://127.0.0.1:8417",
+        f"snaprig -w {lab} export frames frames.csv": "every shot as a table",
+        f"snaprig -w {lab} export croissant {lab}-croissant": "the data set, for others",
+    }
     if not full:
         tries[shlex.join(["snaprig", "demo", "--full", *same])] = "all 630 triplets a sweep"
     if folder is None:
