@@ -148,8 +148,8 @@ def resume(
     """Go on: with what is paused, else with the sweep that ran last and has shots left.
 
     It keeps its own plan. Shots that failed are shot again. A guided sweep goes on guided, with
-    its audit, unless --sweep says otherwise. Other unfinished sweeps are named; choose one with --scene
-    and --lighting.
+    its audit, unless --sweep says otherwise. Other unfinished sweeps are named; choose one with
+    --scene and --lighting.
 
     \b
     Examples:
