@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy import Row, func, select
 
-from schemas.catalog import Catalog
 from schemas.capture_store import where_names
+from schemas.catalog import Catalog
 from schemas.frame_store import frame_of
 from schemas.records import Frame, Outcome, RunStatus
 from schemas.tables import events, frames, light_readings, lightings, runs, scenes
