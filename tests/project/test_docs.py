@@ -10,7 +10,7 @@ import pytest
 from docs.make_commands import PAGE, page, walk
 from experiment.config import DisplayConfig, TrialsConfig
 from rig.cli import snaprig
-from rig.config import CameraConfig, MeterConfig, PreflightConfig
+from rig.config import AlertsConfig, CameraConfig, MeterConfig, PreflightConfig
 from schemas.plan import Lighting, SweepPlan
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +38,16 @@ def test_every_command_shows_an_example(path):
 
 @pytest.mark.parametrize(
     "model",
-    [CameraConfig, MeterConfig, PreflightConfig, Lighting, SweepPlan, DisplayConfig, TrialsConfig],
+    [
+        AlertsConfig,
+        CameraConfig,
+        MeterConfig,
+        PreflightConfig,
+        Lighting,
+        SweepPlan,
+        DisplayConfig,
+        TrialsConfig,
+    ],
 )
 def test_every_setting_is_documented(model):
     text = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
