@@ -24,6 +24,7 @@ DONE, FAILED, WRONG_USAGE, RESUMABLE = 0, 1, 2, 3
 HELP = {
     "capture": "Plan, run and resume sweeps.",
     "check": "Verify every file against its row.",
+    "color": "What the color of an object against its background does to answers.",
     "darkroom": "Run the virtual dark room: a Canon and a lux meter on the wire.",
     "demo": "The whole chain once: virtual sweep, real model, report.",
     "evaluate": "Models over the catalog, scoring, report.",

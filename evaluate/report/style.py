@@ -43,6 +43,22 @@ RIGHT, WRONG, NONE = "#009e73", "#d55e00", "#8a8e96"
 
 SIMULATED = "simulated frames (virtual dark room)"
 
+#: Models: colors that color-blind people tell apart, then other dashes, with other markers.
+_SERIES_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b")
+_SERIES_DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1, 1.2)), (0, (5, 1.4, 1, 1.4)))
+_SERIES_MARKERS = "os^DvPX*"
+
+#: How chance, a result published elsewhere, parameter sensitivity and a box look.
+CHANCE: dict[str, Any] = {"color": MUTED, "linestyle": (0, (6, 4)), "linewidth": 1.1, "zorder": 1}
+PUBLISHED: dict[str, Any] = {
+    "marker": "x", "color": "#d55e00", "markersize": 7, "markeredgewidth": 1.8, "zorder": 6,
+}  # fmt: skip
+SENSITIVITY: dict[str, Any] = {"marker": "o", "color": "#0072b2", "markersize": 6, "zorder": 6}
+BOX = GRID
+
+#: Of bars: hard accuracy, and what soft accuracy adds.
+SOFT_AND_HARD = ("#009e73", "#56b4e9")
+
 RC: dict[str, Any] = {
     "text.parse_math": False,  # a scene may have a $ in its name
     "figure.facecolor": PAPER,
@@ -76,6 +92,17 @@ def mark_simulated(figure: Figure, simulated: bool) -> None:
     """Say on the figure itself that its frames come from a virtual dark room."""
     if simulated:
         figure.supxlabel(SIMULATED, x=0.995, ha="right", fontsize=7.5, color=WRONG)
+
+
+def series_look(number: int) -> dict[str, Any]:
+    """Color, dash and marker of a line; 28 differ in color or dash."""
+    return {
+        "color": _SERIES_COLORS[number % len(_SERIES_COLORS)],
+        "linestyle": _SERIES_DASHES[number // len(_SERIES_COLORS) % len(_SERIES_DASHES)],
+        "marker": _SERIES_MARKERS[number % len(_SERIES_MARKERS)],
+        "linewidth": 1.3,
+        "markersize": 3.6,
+    }
 
 
 def signed(offset: float, _position: object = None) -> str:

@@ -1,0 +1,1 @@
+"""The paper's tables from a catalog, as CSV, LaTeX and Markdown."""
