@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -62,6 +60,7 @@ def label(
     from evaluate.color.importing import import_labels
     from evaluate.color.label_summary import agreements, count_labels
     from evaluate.color.measuring import measure_catalog
+    from evaluate.color.progress import progress
     from schemas.color_store import list_color_frames, list_color_labels
 
     workspace = Workspace.open(root)
@@ -72,7 +71,7 @@ def label(
             if file is not None:
                 document["imported"] = import_labels(catalog, file).as_json()
             if do_measure:
-                with _progress() as watch:
+                with progress("measuring") as watch:
                     found = measure_catalog(catalog, workspace, watch, threads)
                 document["measured"] = found.as_json()
             frames, labels = list_color_frames(catalog), list_color_labels(catalog)
@@ -90,33 +89,6 @@ def label(
         raise click.ClickException(
             f"{failed} frames could not be measured; `snaprig check` says what is wrong with files"
         )
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar with rate and time left, where someone watches."""
-    from rich.console import Console
-    from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _done, _total: None
-        return
-    columns = (
-        *Progress.get_default_columns()[:3],
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[said]}"),
-    )
-    started = monotonic()
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task("measuring", total=None, said="")
-
-        def watch(done: int, total: int) -> None:
-            rate = done / max(monotonic() - started, 1e-9)
-            bar.update(task, completed=done, total=total, said=f"{rate:,.0f} frames/s")
-
-        yield watch
 
 
 def _say(document: dict[str, Any], do_agreement: bool) -> None:

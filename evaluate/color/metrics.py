@@ -11,7 +11,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -85,20 +84,6 @@ def scr(accuracy: float, by_severity: Sequence[float]) -> float:
     The paper's formula has the weights in its denominator only; all severities weigh the same here.
     """
     return _over(accuracy, weighted_deviation(by_severity, [1.0] * len(by_severity)))
-
-
-def localized(
-    right: npt.NDArray[np.bool_], iou: npt.NDArray[np.float64], threshold: float
-) -> npt.NDArray[np.bool_]:
-    """Top-1 localization: the class is right and the box overlaps by at least `threshold`.
-
-    Parameters
-    ----------
-    right : array of bool, shape (N,)
-    iou : array of float, shape (N,)
-        Intersection over union of the answer's box with the object's.
-    """
-    return right & (iou >= threshold)
 
 
 def degradation(by_color: Mapping[Key, tuple[float, int]]) -> dict[Key, float]:
