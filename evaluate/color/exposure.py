@@ -106,9 +106,9 @@ def by_offset(frames: ColorFrames, series: Series, groups: Ints) -> dict[int, Gr
 
 
 def curves(data: ColorData) -> list[tuple[str, list[Standardized]]]:
-    """Raw and standardized accuracy of each observer, over two EV offsets or more."""
+    """Raw and standardized accuracy of each observer, people first, over two offsets or more."""
     found = []
-    for series in data.shown:
+    for series in (*data.pooled, *data.models):
         points = standardize(by_offset(data.frames, series, data.frames.apparent))
         if len(points) > 1:
             found.append((series.name, points))
@@ -149,7 +149,7 @@ def within_rows(data: ColorData) -> list[dict[str, Any]]:
             "answers": one.n[place],
             "accuracy": one.of(group),
         }
-        for series in data.shown
+        for series in (*data.pooled, *data.models)
         for offset, one in by_offset(data.frames, series, data.frames.group).items()
         for place, group in enumerate(GROUPS)
         if one.n[place]

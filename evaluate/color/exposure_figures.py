@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from evaluate.color.data import GROUPS
 from evaluate.color.exposure import LEAST_COVERED, Standardized
 from evaluate.color.groups import COMPARED
-from evaluate.color.plots import GROUP_LOOK, WIDTH_IN, Missing, short
+from evaluate.color.plots import GROUP_LOOK, NARROW, WIDTH_IN, Missing, short
 from evaluate.report.figures import Drawing, draw
 from evaluate.report.style import INK, MUTED, ev_offset_axis, mark_simulated
 
@@ -146,7 +146,7 @@ def _size(count: int) -> tuple[float, float]:
 
 
 def _finish(axes: Axes, observer: str, low: int, high: int) -> None:
-    axes.set_title(short(observer), fontsize=8.5)
+    axes.set_title(short(observer, NARROW), fontsize=8.5)
     ev_offset_axis(axes, low, high)
     axes.tick_params(axis="x", labelsize=7)
     axes.set_xlabel("EV offset in stops", color=MUTED)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from evaluate.color.data import ColorData, Series
 from evaluate.color.families import ADVANCED, STANDARD
 from evaluate.color.groups import COMPARED
-from evaluate.color.plots import WIDTH_IN, Missing, Panel, dot_panels, short
+from evaluate.color.plots import NARROW, WIDTH_IN, Missing, Panel, dot_panels, short
 from evaluate.color.scores import (
     ALL,
     CORRUPTED,
@@ -26,7 +26,7 @@ from evaluate.color.scores import (
 )
 from evaluate.color.views import corruption
 from evaluate.report.figures import Drawing, draw
-from evaluate.report.style import MUTED, series_look
+from evaluate.report.style import GRID, INK, MUTED, series_look
 
 Item = Drawing | Missing
 
@@ -104,7 +104,7 @@ def figure_6(data: ColorData) -> Item:
         scored = ((kind, score_subset(data.frames, model, _one_kind(kind))) for kind in kinds)
         rows = [("", kind.replace("_", " "), got) for kind, got in scored if got is not None]
         if rows:
-            panels.append(Panel.of(short(model.name), rows))
+            panels.append(Panel.of(short(model.name, NARROW), rows))
     return dot_panels(name, title, panels) if panels else Missing(name, title, NO_CORRUPTED)
 
 
@@ -172,14 +172,52 @@ def figure_8(data: ColorData) -> Item:
 
 
 def figure_9(data: ColorData) -> Item:
-    """AG in color and in gray, and the groups in gray."""
-    name, title = "figure-9-grayscale", "Figure 9: color and grayscale"
+    """Groups in color and in gray."""
+    name, title = "figure-9-grayscale", "Figure 9, right: groups in color and in gray"
     gray = _rows(data, data.shown, GRAY)
     if not gray:
         return Missing(name, title, "nobody was shown the view `grayscale`")
     return dot_panels(
         name, title, [Panel.of("color", _rows(data, data.shown, ALL)), Panel.of("grayscale", gray)]
     )
+
+
+def figure_9_gaps(data: ColorData) -> Item:
+    """AG of each observer in color and in gray."""
+    name, title = "figure-9-gaps", "Figure 9, left: absolute gap in color and in gray"
+    points = [
+        (one.name, color.ag, gray.ag)
+        for one in data.shown
+        if (color := score_subset(data.frames, one, ALL)) is not None
+        and (gray := score_subset(data.frames, one, GRAY)) is not None
+        and color.complete
+        and gray.complete
+    ]
+    if not points:
+        return Missing(name, title, "nobody was shown the view `grayscale` in all three groups")
+
+    def paint(canvas: Figure) -> None:
+        axes = canvas.subplots()
+        places = range(len(points))
+        for place, (_, color, gray) in zip(places, points, strict=True):
+            axes.plot([100 * color, 100 * gray], [place, place], color=GRID, linewidth=2.5)
+        for at, (words, look) in enumerate(
+            {"color": ("o", "#d55e00"), "grayscale": ("s", INK)}.items(), 1
+        ):
+            axes.plot(
+                [100 * float(point[at]) for point in points], places, linestyle="none",
+                marker=look[0], color=look[1], markersize=5, label=words,
+            )  # fmt: skip
+        axes.set_yticks(places, [short(point[0]) for point in points], fontsize=7.5)
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set_xlabel("AG (percentage points)")
+        axes.grid(axis="y", visible=False)
+        axes.legend()
+
+    height_in = 1.3 + 0.24 * len(points)
+    columns = ("observer", "ag_color", "ag_grayscale")
+    return draw(name, title, (WIDTH_IN * 0.75, height_in), paint, columns, points)
 
 
 def figure_12(data: ColorData) -> Item:
@@ -201,7 +239,8 @@ def figure_12(data: ColorData) -> Item:
             axes.set_xticks(list(SEVERITIES))
             axes.set_xlabel("severity")
         every[0].set_ylabel("accuracy (%)")
-        every[0].legend(fontsize=7.5)
+        handles, labels = every[0].get_legend_handles_labels()
+        canvas.legend(handles, labels, loc="outside right upper", fontsize=7.5)
 
     columns = ("family", "severity", *(group.lower() for group in COMPARED))
     rows = [(*key, *values) for key, values in points.items()]

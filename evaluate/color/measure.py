@@ -78,7 +78,7 @@ def measure(pixels: Pixels, mask: npt.NDArray[np.bool_], ev_offset: float = 0.0)
         raise ValueError(f"the mask is {mask.shape}, the picture {pixels.shape[:2]}")
     if not mask.any() or mask.all():
         raise ValueError("a mask needs pixels of the object and of the background")
-    labels = _table(float(ev_offset))[_index(pixels)]
+    labels = _table()[_index(pixels, float(ev_offset))]
     every = np.bincount(labels.ravel(), minlength=len(_COLORS))
     own = np.bincount(labels[mask], minlength=len(_COLORS))
     foreground, foreground_coverage = _dominant(own)
@@ -88,14 +88,27 @@ def measure(pixels: Pixels, mask: npt.NDArray[np.bool_], ev_offset: float = 0.0)
 
 def name_color(srgb: tuple[int, int, int]) -> Color:
     """The label of one color."""
-    label = int(_table(0.0)[_index(np.array([[srgb]], np.uint8))][0, 0])
+    label = int(_table()[_index(np.array([[srgb]], np.uint8), 0.0)][0, 0])
     return _COLORS[label]
 
 
-def _index(pixels: Pixels) -> npt.NDArray[np.uint32]:
-    """Entry of the table for each pixel."""
-    high = (pixels >> (8 - _BITS)).astype(np.uint32)
-    return np.asarray((high[..., 0] << (2 * _BITS)) | (high[..., 1] << _BITS) | high[..., 2])
+def _index(pixels: Pixels, ev_offset: float) -> npt.NDArray[np.int32]:
+    """Entry of the table for each pixel, after taking `ev_offset` stops back."""
+    levels = _levels(ev_offset)
+    found = levels[pixels[..., 0]] << (2 * _BITS)
+    found |= levels[pixels[..., 1]] << _BITS
+    found |= levels[pixels[..., 2]]
+    return found
+
+
+@cache
+def _levels(ev_offset: float) -> npt.NDArray[np.int32]:
+    """Level in the table of each 8-bit value, after taking `ev_offset` stops back.
+
+    All 256 values count here, so that the dark ones of an under-exposed frame stay apart.
+    """
+    linear = np.clip(_linear(np.arange(256) / 255) * 2.0**-ev_offset, 0, 1)
+    return np.rint(_encoded(linear) * (2**_BITS - 1)).astype(np.int32)
 
 
 def _dominant(counts: npt.NDArray[np.int64]) -> tuple[Color, float]:
@@ -108,12 +121,11 @@ def _dominant(counts: npt.NDArray[np.int64]) -> tuple[Color, float]:
 
 
 @cache
-def _table(ev_offset: float) -> npt.NDArray[np.uint8]:
-    """Label of each color, after taking `ev_offset` stops back."""
-    levels = np.arange(2**_BITS) * 255 / (2**_BITS - 1)
+def _table() -> npt.NDArray[np.uint8]:
+    """Label of each color."""
+    levels = np.arange(2**_BITS) / (2**_BITS - 1)
     grid = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), -1).reshape(-1, 3)
-    linear = _linear(grid / 255) * 2.0**-ev_offset
-    lab = _lab(np.clip(linear, 0, 1))
+    lab = _lab(_linear(grid))
     names, prototypes = _prototypes()
     nearest = np.zeros(len(lab), np.uint8)
     least = np.full(len(lab), OTHERS_DISTANCE**2)
@@ -136,6 +148,11 @@ def _prototypes() -> tuple[list[int], npt.NDArray[np.float64]]:
 def _linear(encoded: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """The transfer curve of sRGB backwards (IEC 61966-2-1)."""
     return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+
+
+def _encoded(linear: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The transfer curve of sRGB (IEC 61966-2-1)."""
+    return np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
 
 
 #: Linear sRGB to XYZ of D65 (IEC 61966-2-1).

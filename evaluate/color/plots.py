@@ -27,8 +27,9 @@ GROUP_LOOK: Final[dict[Group, dict[str, Any]]] = {
 WIDTH_IN: Final = 9.0
 _ROW_IN: Final = 0.24
 
-#: Longest name on an axis.
+#: Longest name on an axis, and above one of three panels.
 _NAME: Final = 42
+NARROW: Final = 28
 
 
 @dataclass(frozen=True)
@@ -54,10 +55,10 @@ class Missing:
     reason: str
 
 
-def short(name: str) -> str:
+def short(name: str, most: int = _NAME) -> str:
     """A name that fits an axis, on one line."""
     plain = " ".join(name.split())
-    return plain if len(plain) <= _NAME else plain[: _NAME - 1] + "…"
+    return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
 def percent_axis(axes: Axes, values: Sequence[float]) -> None:
@@ -121,16 +122,10 @@ def _gaps(panel: Panel) -> int:
 
 
 def bars(axes: Axes, values: Mapping[str, float], colors: Sequence[str], *, unit: str) -> None:
-    """One bar a name, its value above."""
-    names = list(values)
-    heights = [values[name] for name in names]
+    """One bar a name, its value under the name."""
+    names = [f"{name}\n{height:.3g}" for name, height in values.items()]
+    heights = list(values.values())
     axes.bar(range(len(names)), heights, color=colors, edgecolor=MUTED, linewidth=0.7, width=0.7)
-    for place, height in enumerate(heights):
-        if not math.isnan(height):
-            axes.annotate(
-                f"{height:.3g}", (place, height), (0, 2), textcoords="offset points",
-                ha="center", fontsize=7.5,
-            )  # fmt: skip
-    axes.set_xticks(range(len(names)), names)
+    axes.set_xticks(range(len(names)), names, fontsize=8)
     axes.set_ylabel(unit)
     axes.grid(axis="x", visible=False)

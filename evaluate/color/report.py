@@ -129,6 +129,7 @@ def all_items(
         figures.figure_7(data),
         figures.figure_8(data),
         tables.robustness_table(data),
+        figures.figure_9_gaps(data),
         figures.figure_9(data),
         tables.table_3(data),
         tables.table_4(rows),

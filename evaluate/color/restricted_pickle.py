@@ -50,6 +50,13 @@ def _reconstruct(*_about: object) -> _Array:
     return _Array()
 
 
+def _encode(text: str, encoding: str) -> bytes:
+    """Bytes as pickles before protocol 3 write them."""
+    if encoding != "latin1":
+        raise pickle.UnpicklingError(f"bytes in {encoding!r}")
+    return text.encode("latin-1")
+
+
 def _scalar(dtype: _DType, content: bytes = b"") -> int | str:
     """A number or text of numpy; floats have no place in a table of labels."""
     order = "big" if dtype.order == ">" else "little"
@@ -80,7 +87,11 @@ _ALLOWED: Final[dict[tuple[str, str], Callable[..., Any]]] = {
     (f"numpy{core}.multiarray", name): stand_in
     for core in (".core", "._core")
     for name, stand_in in (("_reconstruct", _reconstruct), ("scalar", _scalar))
-} | {("numpy", "ndarray"): _Array, ("numpy", "dtype"): _DType}
+} | {
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _DType,
+    ("_codecs", "encode"): _encode,
+}
 
 
 class _Unpickler(pickle.Unpickler):
