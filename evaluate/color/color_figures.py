@@ -121,7 +121,11 @@ def figure_11(data: ColorData, picture: Picture) -> Item:
     wrong = _count(data.models, lambda right: ~right, hard)
     asked = _count(data.models, lambda right: right | ~right, hard)
     by_people = _count(data.people, lambda right: right, hard)
-    ranked = sorted(wrong, key=lambda at: (-wrong[at] / asked[at], -wrong[at], -by_people[at], at))
+    # of a scene's frames the best exposed one: that nobody can see black is no news
+    far = np.abs(np.nan_to_num(frames.ev_offset))
+    ranked = sorted(
+        wrong, key=lambda at: (-wrong[at] / asked[at], -by_people[at], far[at], -wrong[at], at)
+    )
     scenes: set[int] = set()
     shown: list[tuple[int, bytes]] = []
     for at in ranked:

@@ -12,7 +12,7 @@ from evaluate.color.groups import COMPARED, Group, all_pairs
 from evaluate.color.localization import Localized
 from evaluate.color.plots import Missing
 from evaluate.color.scores import ALL, LUMA, family_gaps, robustness, score_subset
-from evaluate.report.tables.table import Column, Table
+from evaluate.report.tables.table import MISSING, Column, Table
 
 Item = Table | Missing
 Rows = Sequence[Mapping[str, Any]]
@@ -153,7 +153,7 @@ def table_3(data: ColorData) -> Item:
         found = {subset.key: score_subset(data.frames, one, subset) for subset in LUMA}
         if any(got is not None for got in found.values()):
             cells = {
-                key: "" if got is None else "/".join(f"{100 * v:.2f}" for v in got.compared)
+                key: "" if got is None else "/".join(_percent(v) for v in got.compared)
                 for key, got in found.items()
             }
             counts = {
@@ -172,6 +172,10 @@ def table_3(data: ColorData) -> Item:
     )
     return _table("table-3-luma", "Table III: luma controlled", note, columns, rows,
                   "no answers to labeled frames of known luma")  # fmt: skip
+
+
+def _percent(share: float) -> str:
+    return MISSING if math.isnan(share) else f"{100 * share:.2f}"
 
 
 def table_4(rows: Rows) -> Item:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from evaluate.color import measuring
 from evaluate.color.groups import SRGB, Color, Group
 from evaluate.color.label_summary import count_labels
 from evaluate.color.measure import measure, name_color
@@ -18,7 +19,6 @@ from evaluate.color.pixels import decode_small, fit_mask, mean_luma, object_mask
 from evaluate.errors import EvaluateError
 from evaluate.release.masks import mask_instances
 from rig.cli import snaprig
-from schemas.capture_store import list_scenes
 from schemas.color_store import FRAME, SCENE, list_color_frames, list_color_labels
 from schemas.exposure import Exposure
 from schemas.import_store import put_instances
@@ -204,16 +204,35 @@ def test_a_second_pass_measures_nothing_and_a_new_mask_everything(lab):
     assert len(list_color_labels(lab.catalog)) == 4
 
 
-def test_a_pass_that_was_cut_off_goes_on(lab):
+def test_a_pass_that_was_cut_off_goes_on(lab, monkeypatch):
+    monkeypatch.setattr(measuring, "_BATCH", 2)
+    for scene, color in (("apple", (0xB0, 0, 0)), ("bowl", (0, 0, 0xFF))):
+        sweep(lab, scene, color, (0xC0, 0xC0, 0xC0))
+        put_mask(lab, scene)
+
+    def cut(done, total):
+        assert total == 6
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure_catalog(lab.catalog, lab.workspace, cut)
+    kept = list_color_labels(lab.catalog)
+    assert sum(one.scope == FRAME for one in kept) == 4
+    again = measured(lab)
+    assert (again.frames, again.known) == (2, 4)
+    labels = list_color_labels(lab.catalog)
+    assert labels[: len(kept)] == kept
+    assert sum(one.scope == SCENE for one in labels) == 2
+    assert sum(one.scope == FRAME for one in labels) == 6
+
+
+def test_scenes_without_a_mask_wait(lab):
     sweep(lab, "apple", (0xB0, 0, 0), (0xC0, 0xC0, 0xC0))
     sweep(lab, "bowl", (0, 0, 0xFF), (0xFF, 0xFF, 0xFF))
     put_mask(lab, "apple")
-    first = measured(lab)
-    put_mask(lab, "bowl")
-    second = measured(lab)
-    assert (first.frames, first.without_mask) == (3, 3)
-    assert (second.frames, second.known, second.without_mask) == (3, 3, 0)
-    assert len(list_scenes(lab.catalog)) == 2
+    done = measured(lab)
+    assert (done.scenes, done.frames, done.without_mask) == (1, 3, 3)
 
 
 def test_unreadable_frames_are_named_and_the_next_best_shows_the_scene(lab):
