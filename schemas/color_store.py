@@ -25,7 +25,8 @@ class ColorLabel(NamedTuple):
 
     `scope` is `SCENE` for the object's own color, valid for every frame of the scene, or `FRAME`
     for how it appears in this one. A color is empty where nothing is said of that side. `labeler`
-    is a pseudonym, a file, or a measurement's name.
+    is a pseudonym, a file, or a measurement's name. A measurement gives the mean luma (Rec. 601, 0
+    to 255) of both regions beside.
     """
 
     frame_id: int
@@ -36,6 +37,8 @@ class ColorLabel(NamedTuple):
     labeler: str
     round: int = 1
     labeled_at: datetime | None = None
+    foreground_luma: float | None = None
+    background_luma: float | None = None
 
 
 class ColorFrame(NamedTuple):
@@ -75,7 +78,8 @@ _FRAMES = """
 """
 
 _LABELS = """
-    SELECT frame_id, scope, kind, foreground, background, labeler, round
+    SELECT frame_id, scope, kind, foreground, background, labeler, round, NULL,
+           foreground_luma, background_luma
     FROM color_labels ORDER BY id
 """
 

@@ -294,6 +294,8 @@ color_labels = Table(
     Column("labeler", String, nullable=False),  # a pseudonym, a file, or the measure's settings
     Column("round", Integer, nullable=False),
     Column("labeled_at", UtcDateTime, nullable=False),
+    Column("foreground_luma", Float),  # mean over the region, 0 to 255; NULL: not measured
+    Column("background_luma", Float),
     # one label a labeler and round; also finds the labels of a frame
     UniqueConstraint("frame_id", "scope", "kind", "labeler", "round"),
 )

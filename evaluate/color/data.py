@@ -21,8 +21,10 @@ from evaluate.vocabulary import Vocabulary
 from schemas.answer_store import CHOICE, CLASSIFICATION, ORIGINAL, list_observers
 from schemas.catalog import Catalog
 from schemas.color_store import (
+    FRAME,
     ColorAnswer,
     ColorFrame,
+    ColorLabel,
     list_color_answers,
     list_color_frames,
     list_color_labels,
@@ -55,8 +57,9 @@ class ColorFrames:
         NaN where it is unknown.
     vehicle : array of bool
         The scene's category is one of the land vehicles of ImageNet.
-    luma : array of float
-        Mean, 0 to 1; NaN where it is unknown.
+    luma, luma_difference : array of float
+        Mean, and how far the means of object and background lie apart as they appear; 0 to 1, NaN
+        where unknown.
     scene : array of int
     """
 
@@ -68,6 +71,7 @@ class ColorFrames:
     ev_offset: Floats
     vehicle: Bools
     luma: Floats
+    luma_difference: Floats
     scene: Ints
     kinds: Mapping[str, int] = field(default_factory=dict)
 
@@ -142,7 +146,7 @@ def gather(catalog: Catalog, vocabulary: Vocabulary) -> ColorData:
     labels = list_color_labels(catalog)
     own, apparent = best_labels(rows, labels), best_labels(rows, labels, apparent=True)
     vehicles = vehicle_categories(vocabulary, {row.category for row in rows})
-    frames = arrays(rows, own, apparent, vehicles)
+    frames = arrays(rows, own, apparent, vehicles, _luma_differences(labels))
     positions = {row.frame_id: number for number, row in enumerate(rows)}
     models: list[Series] = []
     people: dict[str, list[Series]] = defaultdict(list)
@@ -170,8 +174,9 @@ def arrays(
     own: Mapping[int, Colors],
     apparent: Mapping[int, Colors],
     vehicles: frozenset[str],
+    differences: Mapping[int, float],
 ) -> ColorFrames:
-    """Columns of frames and the labels that count for them."""
+    """Columns of frames and the labels that count for them; `differences` of luma by frame id."""
     scenes = {scene: number for number, scene in enumerate(dict.fromkeys(r.scene_id for r in rows))}
     nothing = Colors(None, None, "")
     best = [own.get(row.frame_id, nothing) for row in rows]
@@ -191,9 +196,21 @@ def arrays(
         np.array(
             [math.nan if r.mean_luma is None else r.mean_luma / 255 for r in rows], np.float64
         ),
+        np.array([differences.get(row.frame_id, math.nan) for row in rows], np.float64),
         np.array([scenes[row.scene_id] for row in rows], np.int64),
         dict(kinds),
     )
+
+
+def _luma_differences(labels: Iterable[ColorLabel]) -> dict[int, float]:
+    """How far object and background lie apart in measured frames, 0 to 1, by frame id."""
+    return {
+        one.frame_id: abs(one.foreground_luma - one.background_luma) / 255
+        for one in labels
+        if one.scope == FRAME
+        and one.foreground_luma is not None
+        and one.background_luma is not None
+    }
 
 
 def series_of(

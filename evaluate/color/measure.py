@@ -26,6 +26,9 @@ OTHERS_DISTANCE: Final = 40.0
 LEAST_COVERAGE: Final = 1 / 3
 LEAST_LEAD: Final = 0.02
 
+#: Rec. 601, as the rig's own histograms.
+LUMA: Final = np.array([0.299, 0.587, 0.114])
+
 #: Bits a channel of the table from color to label: 262,144 entries.
 _BITS: Final = 6
 
@@ -43,12 +46,16 @@ class Measured:
     foreground, background : Color
     foreground_coverage, background_coverage : float
         Share of the region's pixels that have the label's color.
+    foreground_luma, background_luma : float
+        Mean Rec. 601 luma of the regions as they appear, 0 to 255.
     """
 
     foreground: Color
     background: Color
     foreground_coverage: float
     background_coverage: float
+    foreground_luma: float
+    background_luma: float
 
     @property
     def group(self) -> Group:
@@ -83,7 +90,19 @@ def measure(pixels: Pixels, mask: npt.NDArray[np.bool_], ev_offset: float = 0.0)
     own = np.bincount(labels[mask], minlength=len(_COLORS))
     foreground, foreground_coverage = _dominant(own)
     background, background_coverage = _dominant(every - own)
-    return Measured(foreground, background, foreground_coverage, background_coverage)
+    return Measured(
+        foreground, background, foreground_coverage, background_coverage, *_lumas(pixels, mask)
+    )
+
+
+def _lumas(pixels: Pixels, mask: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    """Mean luma of object and background."""
+    values = pixels.reshape(-1, 3).astype(np.float32)
+    inside = mask.ravel().astype(np.float32)
+    own = float(inside @ values @ LUMA)
+    every = float(values.sum(0, dtype=np.float64) @ LUMA)
+    n = int(mask.sum())
+    return own / n, (every - own) / (mask.size - n)
 
 
 def name_color(srgb: tuple[int, int, int]) -> Color:

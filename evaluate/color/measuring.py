@@ -196,7 +196,14 @@ def _labels(
     labeler = masks.labelers[frame.scene]
     return [
         ColorLabel(
-            frame.frame_id, scope, MEASURED, str(one.foreground), str(one.background), labeler
+            frame.frame_id,
+            scope,
+            MEASURED,
+            str(one.foreground),
+            str(one.background),
+            labeler,
+            foreground_luma=one.foreground_luma,
+            background_luma=one.background_luma,
         )
         for scope, one in zip(scopes, found, strict=True)
     ]

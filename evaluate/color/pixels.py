@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from evaluate.color.measure import LUMA
 from evaluate.errors import EvaluateError
 from evaluate.release.masks import decode_rle
 from schemas.records import Instance
@@ -24,9 +25,6 @@ from schemas.records import Instance
 #: Sides, in pixels, below which a picture is not scaled down: a color's share of a region is then
 #: known to better than a percent.
 SMALLEST_PX: Final = (320, 200)
-
-#: Rec. 601, as the rig's own histograms.
-_LUMA: Final = np.array([0.299, 0.587, 0.114])
 
 #: Largest relative difference of the sides' ratio between a mask and the picture it belongs to.
 _SAME_SHAPE: Final = 0.02
@@ -80,7 +78,7 @@ def _decode_jpeg(data: bytes, *, whole: bool) -> Pixels:
 
 def mean_luma(pixels: Pixels) -> float:
     """Mean Rec. 601 luma, 0 to 255."""
-    return float(pixels.reshape(-1, 3).mean(0) @ _LUMA)
+    return float(pixels.reshape(-1, 3).mean(0) @ LUMA)
 
 
 def object_mask(instances: Sequence[Instance], category: str) -> Mask | None:

@@ -15,7 +15,8 @@ from evaluate.color.metrics import absolute_gap, scr, scvr
 from evaluate.color.views import GRAYSCALE, ORIGINAL, corruption, frequencies
 from evaluate.metrics.accuracy import accuracy, wilson
 
-#: The middle of the luma range of 0 to 1, and how far from it a picture's mean may lie.
+#: The middle of the luma range of 0 to 1; how far from it a picture's mean may lie, and how far
+#: apart the means of object and background may.
 MIDDLE_LUMA: Final = 0.5
 LUMA_RANGES: Final = (0.2, 0.4)
 
@@ -100,6 +101,13 @@ def _near_middle(within: float) -> Callable[[ColorFrames], Bools]:
     return chosen
 
 
+def _alike(within: float) -> Callable[[ColorFrames], Bools]:
+    def chosen(frames: ColorFrames) -> Bools:
+        return np.asarray(frames.luma_difference <= within)  # NaN is not
+
+    return chosen
+
+
 def is_corrupted(view: str) -> bool:
     """Whether a view is one of the common corruptions."""
     return corruption(view) is not None
@@ -110,10 +118,13 @@ VEHICLES: Final = Subset("vehicles", "land vehicles", _original, lambda frames: 
 GRAY: Final = Subset("grayscale", "grayscale", lambda view: view == GRAYSCALE)
 CORRUPTED: Final = Subset("corrupted", "corrupted", is_corrupted)
 LUMA: Final = tuple(
-    Subset(f"luma_{within}", f"mean luma within {within} of the middle", _original,
-           _near_middle(within))
+    Subset(key.format(within), title.format(within), _original, chosen(within))
+    for key, title, chosen in (
+        ("luma_{}", "mean luma within {} of the middle", _near_middle),
+        ("luma_difference_{}", "object and background at most {} apart in luma", _alike),
+    )
     for within in LUMA_RANGES
-)  # fmt: skip
+)
 
 
 def subsets(data: ColorData) -> list[Subset]:

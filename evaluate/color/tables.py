@@ -163,12 +163,12 @@ def table_3(data: ColorData) -> Item:
     columns = [_OBSERVER]
     for subset in LUMA:
         columns += [
-            Column(subset.key, f"Within {subset.key.removeprefix('luma_')}"),
+            Column(subset.key, subset.title.capitalize()),
             Column(f"{subset.key}_answers", "Answers", "count"),
         ]
     note = (
-        "Hard/Medium/Easy in percent; frames whose mean luma (Rec. 601, 0 to 1) is that near to "
-        "0.5."
+        "Hard/Medium/Easy in percent. Luma: Rec. 601, 0 to 1, the middle 0.5. Apart: the means of "
+        "object and background, where a mask told them."
     )
     return _table("table-3-luma", "Table III: luma controlled", note, columns, rows,
                   "no answers to labeled frames of known luma")  # fmt: skip

@@ -75,6 +75,9 @@ def test_a_plain_patch_has_its_color_under_every_exposure_that_does_not_clip(col
     found = measure(picture(pixel, surround), disc(64, 96), stops)
     assert found.foreground is color
     assert found.foreground_coverage == 1
+    luma = np.dot(pixel, (0.299, 0.587, 0.114))
+    assert found.foreground_luma == pytest.approx(luma, abs=0.01)
+    assert found.background_luma == pytest.approx(np.dot(surround, (0.299, 0.587, 0.114)), abs=0.01)
 
 
 @pytest.mark.parametrize("color", SRGB)

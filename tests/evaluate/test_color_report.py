@@ -20,7 +20,7 @@ from evaluate.scoring import score_catalog
 from evaluate.vocabulary import load_vocabulary
 from rig.cli import snaprig
 from schemas.answer_store import DETECTION, add_responses, put_observer
-from schemas.color_store import list_color_frames
+from schemas.color_store import FRAME, SCENE, ColorLabel, list_color_frames, put_color_labels
 from schemas.exposure import Exposure
 from schemas.import_store import Stimuli, put_instances
 from schemas.records import Instance, Observer, Response
@@ -179,6 +179,23 @@ def test_vehicles_luma_grayscale_and_frequencies_are_subsets(lab):
     assert {row["subset"] for row in table(done, "table-4-frequencies")} == {"low_8", "high_8"}
 
 
+def test_luma_difference_where_a_mask_told_it(lab):
+    ids = put_groups(lab, {"Hard": 3, "Medium": 3, "Easy": 3})
+    put_color_labels(
+        lab.catalog,
+        [
+            ColorLabel(i, FRAME, "measured", *PAIRS[group], "mask", 1, None, 100, 100 + apart)
+            for group, members in ids.items()
+            for i, apart in zip(members, (-20, 90, 130), strict=True)
+        ],
+    )
+    answer(lab, model("m"), {i: True for group in ids.values() for i in group})
+    rows = {row["subset"]: row for row in table(report(lab), "accuracy-subsets")}
+    assert rows["luma_difference_0.2"]["answers"] == 3
+    assert rows["luma_difference_0.4"]["answers"] == 6
+    assert "luma_0.2" not in rows
+
+
 def test_colors_by_themselves_and_reaction_times(lab):
     ids = put_groups(lab, {"Hard": 4, "Medium": 4, "Easy": 4})
     right = rights(ids["Hard"], 1) | rights(ids["Medium"], 2) | rights(ids["Easy"], 4)
@@ -296,8 +313,6 @@ def test_localization_by_group(lab):
 
 
 def test_mistakes_are_shown_and_luma_is_read_once(lab):
-    from schemas.color_store import SCENE, ColorLabel, put_color_labels
-
     frame_id = lab.frame("mug", "bright", Exposure(1 / 60, 100, 8.0), jpeg(3))
     put_color_labels(lab.catalog, [ColorLabel(frame_id, SCENE, "human", *PAIRS["Hard"], "ann")])
     answer(lab, model("m"), {frame_id: False})

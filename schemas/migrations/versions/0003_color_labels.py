@@ -21,6 +21,8 @@ def upgrade() -> None:
         sa.Column("labeler", sa.String(), nullable=False),
         sa.Column("round", sa.Integer(), nullable=False),
         sa.Column("labeled_at", sa.DateTime(), nullable=False),
+        sa.Column("foreground_luma", sa.Float(), nullable=True),
+        sa.Column("background_luma", sa.Float(), nullable=True),
         sa.ForeignKeyConstraint(
             ["frame_id"],
             ["frames.id"],
