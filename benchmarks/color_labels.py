@@ -3,7 +3,7 @@
     python benchmarks/color_labels.py [--frames 200] [--rounds 3] [--json]
 
 measure  what `snaprig color label --measure` does for a frame: read, check the digest, decode
-         small, fit the mask, count colors, with the offset taken back and without
+         small, fit the mask, count colors
 decode   libjpeg alone, the whole picture of 960 x 640
 loop     the same labels by a Python loop over the pixels, one color looked up at a time
 
@@ -105,7 +105,7 @@ def main() -> None:
         for _ in range(options.rounds):
             times["measure"].append(
                 milliseconds(
-                    lambda: [measure_frame(workspace, f, mask, [0, -2]) for f in frames],
+                    lambda: [measure_frame(workspace, f, mask, [0]) for f in frames],
                     len(frames),
                 )
             )
