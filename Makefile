@@ -41,7 +41,7 @@ $(VENV)/.demo: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(BIN)/pip install --constraint constraints.txt --editable '.[evaluate,experiment,export,demo,dev]'
+	$(BIN)/pip install --constraint constraints.txt --editable '.[evaluate,experiment,export,cluster,demo,dev]'
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/bin/python:

@@ -142,7 +142,10 @@ def measure(rounds: int, plan: SweepPlan, photo: Path) -> dict[str, list[float]]
     ways += [cli] if shutil.which("gphoto2") else []
     seconds: dict[str, list[float]] = {way.__name__: [] for way in ways}
     command = [sys.executable, "-m", "hardware_mocks", "--scene", str(photo), "--timescale", "0"]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    command += ["--end-with-stdin"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             room = json.loads(process.stdout.readline())

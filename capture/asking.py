@@ -5,15 +5,17 @@ from __future__ import annotations
 import select
 import sys
 from collections.abc import Callable
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from capture.stopping import StopRequest
-from rig.errors import AskOperator
+from rig.errors import Abort, AskOperator, RigError
 
 #: Between two looks whether somebody asked to stop.
 _SLICE_S = 0.2
 
 Ask = Callable[[AskOperator], bool]
+
+_T = TypeVar("_T")
 
 
 def asker(
@@ -51,3 +53,24 @@ def asker(
         return False
 
     return ask
+
+
+def helped(work: Callable[[], _T], ask: Ask | None, stop: StopRequest) -> _T:
+    """Do it; what a person can put right is asked for, and it is tried again.
+
+    Raises
+    ------
+    RigError
+        What stood in the way, where nobody can be asked or the answer is no; an `Abort` at once.
+    """
+    while True:
+        try:
+            return work()
+        except Abort:
+            raise
+        except RigError as error:
+            if ask is None or stop.asked:
+                raise
+            asked = AskOperator(str(error), error.action or "put it right")
+            if not ask(asked):
+                raise

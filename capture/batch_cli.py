@@ -104,7 +104,7 @@ def batch(
         stop = StopRequest()
         gate = Gate.at_terminal(checklist_done=checklist_done, force=force)
         shooting = Shooting(workspace, catalog, config, gate, attempts)
-        with owned(workspace), stop_on_signals(stop, say):
+        with stop_on_signals(stop, say), owned(workspace, steerable=True):
             for leg in legs:
                 add_scene(catalog, leg.scene)
             run = BatchRun(
@@ -119,7 +119,7 @@ def batch(
                     draw=_draw if sys.stderr.isatty() else None,
                     waits=not no_wait,
                 ),
-                _means(shooting, todo, plan, stop),
+                means(shooting, todo, plan, stop),
                 stop,
                 attended=not no_wait,
                 patience_s=config.guard.patience_min * 60 if no_wait else None,
@@ -174,8 +174,8 @@ def _draw(text: str) -> None:
     click.echo(f"\r\x1b[K{text}", nl=False, err=True)
 
 
-def _means(shooting: Shooting, todo: Batch, plan: SweepPlan, stop: StopRequest) -> Means:
-    """The real devices."""
+def means(shooting: Shooting, todo: Batch, plan: SweepPlan, stop: StopRequest) -> Means:
+    """What a batch works with: the configured devices."""
     import rig.bench  # libgphoto2 and yoctopuce: 0.3 s
 
     config = shooting.config
@@ -203,7 +203,11 @@ def _means(shooting: Shooting, todo: Batch, plan: SweepPlan, stop: StopRequest) 
         )
 
     return Means(
-        partial(_meter, config.meter), lambda: rig.bench.open_bench(config), sweep, auto_frame
+        partial(_meter, config.meter),
+        lambda: rig.bench.open_bench(config),
+        sweep,
+        auto_frame,
+        shooting.desk.light,
     )
 
 

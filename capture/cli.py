@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import secrets
 from pathlib import Path
 
 import click
 
+from capture.asking import helped
 from capture.auto_frame_cli import auto_frame
 from capture.batch_cli import batch
 from capture.guidance import Guidance
@@ -22,11 +24,14 @@ from capture.preflight_cli import preflight, white_balance
 from capture.preflight_gate import Gate
 from capture.scene_cli import require_scene
 from capture.shooting import EXIT, Shooting, say, sentence
+from capture.steer_cli import pause, show, status, stop
+from capture.steering import GO_ON, tell
 from capture.stopping import StopRequest, stop_on_signals
 from capture.sweep import Summary, summarize_sweep
 from capture.unfinished import find_unfinished
 from rig.config import RigConfig
-from rig.ownership import owned
+from rig.errors import Abort
+from rig.ownership import holder, owned
 from schemas.catalog import Catalog
 from schemas.plan import Lighting, SweepPlan
 from schemas.workspace import Workspace
@@ -42,6 +47,9 @@ capture.add_command(auto_frame)
 capture.add_command(batch)
 capture.add_command(preflight)
 capture.add_command(white_balance)
+capture.add_command(status)
+capture.add_command(pause)
+capture.add_command(stop)
 
 
 @capture.command()
@@ -82,6 +90,9 @@ def run(
     refuses the run (see `capture preflight`). Ctrl-C stops after the frame at hand, a second one
     at once. Exit status: 0 every shot has its frame, 1 failed, 3 stopped and resumable.
 
+    Where `snaprig daemon` owns the devices it is asked to shoot, and followed; a terminal that is
+    closed leaves the sweep to it.
+
     \b
     Examples:
       snaprig -w lab capture run --scene cups-3 --lighting bright
@@ -107,6 +118,7 @@ def run(
             limit=limit,
             references=not no_reference,
             gate=Gate.at_terminal(checklist_done=checklist_done, force=force),
+            own_devices=camera is None and hub is None,
         )
     report(summary, as_json)
 
@@ -133,11 +145,11 @@ def resume(
     attempts: int,
     as_json: bool,
 ) -> None:
-    """Go on with the sweep that ran last and has shots left, with its own plan.
+    """Go on: with what is paused, else with the sweep that ran last and has shots left.
 
-    Shots that failed are shot again. A guided sweep goes on guided, with its audit, unless
-    --sweep says otherwise. Other unfinished sweeps are named; choose one with --scene
-    and --lighting.
+    It keeps its own plan. Shots that failed are shot again. A guided sweep goes on guided, with
+    its audit, unless --sweep says otherwise. Other unfinished sweeps are named; choose one with
+    --scene and --lighting.
 
     \b
     Examples:
@@ -146,6 +158,8 @@ def resume(
     """  # noqa: D301
     workspace = Workspace.open(root)
     config = RigConfig.load(workspace.rig_toml).overridden(camera, hub)
+    if _go_on(workspace, as_json):
+        return
     with workspace.catalog() as catalog:
         found = find_unfinished(catalog, scene, lighting)
         if not found:
@@ -171,8 +185,26 @@ def resume(
             attempts=attempts,
             references=not no_reference,
             gate=Gate.at_terminal(checklist_done=checklist_done, force=force),
+            own_devices=camera is None and hub is None,
         )
     report(summary, as_json)
+
+
+def _go_on(workspace: Workspace, as_json: bool) -> bool:
+    """Have what is paused go on; False where nothing is at hand."""
+    from capture.daemon.client import find_daemon
+
+    client = find_daemon(workspace)
+    if client is not None:
+        if client.get("/api/state")["confirm"] is None:
+            return False
+        show(client.post("/api/resume", {}), as_json)
+        return True
+    if holder(workspace) is None:
+        return False
+    owner = tell(workspace, GO_ON, "go on")
+    show({"sentence": f"{owner.text} goes on.", "next": ""}, as_json)
+    return True
 
 
 def _run(
@@ -187,19 +219,52 @@ def _run(
     attempts: int,
     references: bool,
     gate: Gate,
+    own_devices: bool,
     limit: int | None = None,
 ) -> Summary:
     before = summarize_sweep(catalog, scene, lighting.name, sweep_plan, guidance)
     if not before.remaining:
         return before
+    from capture.daemon.client import find_daemon
+
+    client = find_daemon(workspace)
+    if client is not None:
+        if not own_devices:
+            raise Abort(
+                "the daemon owns the devices: --camera and --hub mean nothing here",
+                "leave them out, or end the daemon",
+            )
+        from capture.daemon.follow import run_by_daemon
+
+        request = {
+            "kind": "sweep",
+            "scene": scene,
+            "lighting": lighting.name,
+            "plan": sweep_plan.model_dump(mode="json"),
+            "sweep": "exhaustive" if guidance is None else "guided",
+            "audit": 0.0 if guidance is None else guidance.audit,
+            "attempts": attempts,
+            "references": references,
+            "limit": limit,
+            "checklist_done": gate.checklist_done,
+            "force": gate.force,
+            "rev": client.get("/api/state")["rev"],
+            "key": secrets.token_hex(8),
+        }
+        return run_by_daemon(client, "/api/start", request)
     from rig.bench import open_bench  # libgphoto2 and yoctopuce: 0.3 s
 
     stop = StopRequest()
     shooting = Shooting(workspace, catalog, config, gate, attempts, references)
-    with owned(workspace), stop_on_signals(stop, say), open_bench(config) as bench:
-        return shooting.sweep(
-            bench, scene, lighting, sweep_plan, stop=stop, guidance=guidance, limit=limit
-        )
+
+    def shoot() -> Summary:
+        with open_bench(config) as bench:
+            return shooting.sweep(
+                bench, scene, lighting, sweep_plan, stop=stop, guidance=guidance, limit=limit
+            )
+
+    with stop_on_signals(stop, say), owned(workspace, steerable=True):
+        return helped(shoot, shooting.desk.asker(stop), stop)
 
 
 def report(summary: Summary, as_json: bool) -> None:

@@ -45,7 +45,9 @@ DEAD_SHUTTER_STOPS = 2.0
 #: A frame with less than this share of black pixels shows something; a black picture with so many
 #: stops more light is a dead shutter whatever the tone curve. (Noise moves the border by a stop.)
 _SHOWN_SHARE, _MORE_LIGHT_STOPS = 0.5, 1.5
-#: A black picture is doubted unless a believed frame lies so near in light, or one with no less
+#: A black picture is doubted where a believed frame with no more light had less than this share.
+_GRAY_SHARE = 0.8
+#: It is doubted too unless a believed frame lies so near in light, or one with no less
 #: light was black, or it is predicted so far below blackness.
 _NEAR_STOPS, _SURE_STOPS = 2.0, 3.0
 #: What a picture of a dead shutter is called, and a black one that may be such or darkness.
@@ -148,6 +150,7 @@ class Expectation:
     def __init__(self, reference: Histogram, stops: float) -> None:
         self._anchors: dict[int, Anchor] = {}
         self._darkest_shown = math.inf
+        self._darkest_gray = math.inf
         self._lightest_black = -math.inf
         self._shutter_died = False
         self.renew(reference, stops)
@@ -164,6 +167,8 @@ class Expectation:
         self._shutter_died = self._shutter_died and black > _BLACK_SHARE
         if black < _SHOWN_SHARE:
             self._darkest_shown = min(self._darkest_shown, stops)
+        if black < _GRAY_SHARE:
+            self._darkest_gray = min(self._darkest_gray, stops)
         elif black > _BLACK_SHARE:
             self._lightest_black = max(self._lightest_black, stops)
 
@@ -215,7 +220,8 @@ class Expectation:
             detail = f"black, but {more:.1f} stops less light showed something: a dead shutter?"
             return Deviation(SILENT, -more, detail)
         known = stops <= self._lightest_black + _BIN_STOPS or distance <= _NEAR_STOPS
-        if not self._shutter_died and (known or above <= -_SURE_STOPS):
+        contradicted = self._shutter_died or stops >= self._darkest_gray
+        if not contradicted and (known or above <= -_SURE_STOPS):
             return None
         detail = "black, which nothing confirms yet: to be shot again at the end"
         return Deviation(DOUBTFUL, -max(above, 0.0), detail)

@@ -89,12 +89,15 @@ class Gate:
         Asks a person.
     say : callable
         Tells a person.
+    show : callable
+        Gets all findings, worst first.
     """
 
     checklist_done: bool = False
     force: bool = False
     ask: Ask | None = None
     say: Callable[[str], None] = _say
+    show: Callable[[Sequence[Finding]], None] = lambda _findings: None
     sleep: Sleep = field(default=time.sleep)
 
     @classmethod
@@ -134,6 +137,7 @@ class Gate:
         finally:
             flight.close()
         findings = flight.findings
+        self.show(findings)
         for line in told(findings):
             self.say(line)
         if not self.force:

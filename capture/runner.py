@@ -7,7 +7,7 @@ release, because a picture left in the camera's memory blocks or shifts the next
 (libgphoto2#1124, gphoto2#308).
 
 Longer than the rest because it is the one place where the parts of a run meet: what is decided is
-decided in `capture.suspension`, `rescue`, `reference`, `guiding` and `storing`.
+decided in `capture.suspension`, `pausing`, `rescue`, `reference`, `guiding` and `storing`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterable, Mapping
 from capture.frames import Exposed, GivenUp
 from capture.light_log import LightLog
 from capture.pace import Pace
+from capture.pausing import Pause
 from capture.prediction import DOUBTFUL
 from capture.recovery import deadline_s
 from capture.reference import Schedule
 from capture.rescue import Recovery, Rescue
-from capture.states import Machine, RunState, Snapshot, Watch
+from capture.states import Machine, RunState, ShotEnded, Snapshot, Watch
 from capture.stopping import StopRequest
 from capture.storing import Note, Refused, Stored, Storing, Unproven
 from capture.suspension import PATIENCE_S, Suspension
@@ -131,6 +132,13 @@ class Runner:
             say=self._say,
         )
         self._clock: Callable[[], float] = light.clock
+        self._pause = Pause(
+            stop,
+            self._clock,
+            wait=self._wait,
+            note=lambda kind, detail: storing.hand_over(Note(kind, "", detail)),
+            say=self._say,
+        )
         self._pace = pace or Pace()
         self._references = references
         self._anchored = references is None
@@ -210,6 +218,8 @@ class Runner:
         while not self._stop.asked and (self._more() or self._in_hand):
             if self._doubtful is not None:
                 self._treat(*self._doubtful)
+            elif self._stop.held:
+                self._hold()
             elif not self._todo or self._storing.full or (self._in_hand and self._wary):
                 self._wait()
             elif self._light.trouble:
@@ -274,6 +284,20 @@ class Runner:
             self._machine.to(RunState.RUNNING)
             self._say("the light has settled: going on")
 
+    def _hold(self) -> None:
+        """Have what is in hand stored, then shoot nothing until told to go on."""
+        self._machine.to(RunState.PAUSING)
+        self._say("pausing after the frame at hand")
+        while self._in_hand and self._stop.held and not self._stop.asked:
+            self._wait()
+        if self._stop.held and not self._stop.asked:
+            self._machine.to(RunState.PAUSED)
+            self._pause.hold()
+            self._camera.forget()  # somebody may have been at its knobs
+        if not self._stop.asked:
+            self._machine.to(RunState.RUNNING)
+            self._say("going on")
+
     def _take(self, item: Todo) -> None:
         exposure = item.shot.exposure
         self._say(shot=item)
@@ -304,7 +328,7 @@ class Runner:
             wait_s = 0.0
             item = self._in_hand.pop(answer.shot.index)
             if isinstance(answer, Stored):
-                self._finished(item, answer.outcome, answer.luma)
+                self._finished(item, answer.outcome, answer.luma, answer.frame)
             elif isinstance(answer, Unproven):
                 self._shoot_again(item, answer.detail)
             elif answer.kind == DOUBTFUL:
@@ -321,7 +345,7 @@ class Runner:
             wait_s = 0.0
             item = self._in_hand.pop(answer.shot.index)
             if isinstance(answer, Stored):
-                self._finished(item, answer.outcome, answer.luma)
+                self._finished(item, answer.outcome, answer.luma, answer.frame)
 
     def _shoot_again(self, item: Todo, detail: str) -> None:
         """The light was wrong or not measured: no fault of the shot."""
@@ -407,7 +431,13 @@ class Runner:
             else:
                 return self._go_on()
 
-    def _finished(self, item: Todo, outcome: Outcome, luma: Extremes | None = None) -> None:
+    def _finished(
+        self,
+        item: Todo,
+        outcome: Outcome,
+        luma: Extremes | None = None,
+        frame: int | None = None,
+    ) -> None:
         if outcome is not Outcome.FAILED:
             self._rescue.picture_believed()
         if item.reference is not None:
@@ -417,7 +447,7 @@ class Runner:
         self._left_shutter_s -= item.shot.exposure.shutter_s
         if self._guiding:
             self._guiding.learn(item.shot, outcome, luma)
-        self._say()
+        self._say(ended=ShotEnded(item.shot.exposure, outcome, frame))
 
     def _failures(self) -> str:
         named = ", ".join(item.shot.exposure.stem for item in self._gave_up[:5])
@@ -428,9 +458,11 @@ class Runner:
         self._machine.to(RunState.STOPPING)
         self._say(reason)
 
-    def _say(self, message: str = "", shot: Todo | None = None) -> None:
-        now_s = self._clock()
-        minutes = (now_s - self._begun_s - self._suspension.total_s) / 60
+    def _say(
+        self, message: str = "", shot: Todo | None = None, ended: ShotEnded | None = None
+    ) -> None:
+        idle_s = self._suspension.total_s + self._pause.total_s
+        minutes = (self._clock() - self._begun_s - idle_s) / 60
         left, shutter_s = self._planned - sum(self._counts.values()), self._left_shutter_s
         if self._guiding:
             left, shutter_s = self._guiding.left()
@@ -444,5 +476,6 @@ class Runner:
                 shots_per_min=self._exposures / minutes if minutes > 0 else None,
                 left_s=self._pace.left_s(shutter_s, left),
                 message=message,
+                ended=ended,
             )
         )

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from capture.annotation_cli import annotate, overlay
 from rig.errors import Abort
 from schemas.capture_store import add_scene, list_scenes
 from schemas.catalog import Catalog
@@ -19,7 +20,11 @@ from schemas.workspace import Workspace, safe_name
 
 @click.group()
 def scene() -> None:
-    """Add and list scenes."""
+    """Add, list and annotate scenes."""
+
+
+scene.add_command(annotate)
+scene.add_command(overlay)
 
 
 @scene.command()

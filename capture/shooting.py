@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import click
 
-from capture.asking import asker
+from capture.asking import Ask, asker
 from capture.guidance import Guidance
+from capture.light_log import LightLog
 from capture.pace import Pace
 from capture.preflight_gate import Gate
 from capture.progress import shown
 from capture.rescue import Recovery
-from capture.states import Snapshot
+from capture.states import Snapshot, Watch
 from capture.stopping import StopRequest
 from capture.sweep import Summary, run_sweep, survey
 from rig.bench import Bench
 from rig.cli import DONE, FAILED, RESUMABLE
 from rig.config import RigConfig
+from rig.light_guard import Band
+from rig.protocols import LightMeter
 from schemas.catalog import Catalog
 from schemas.plan import Lighting, SweepPlan
 from schemas.records import Outcome, RunStatus
@@ -33,9 +38,41 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+class Desk(Protocol):
+    """Who watches a sweep and answers its questions."""
+
+    def shown(self, title: str, more: Callable[[Snapshot], str]) -> AbstractContextManager[Watch]:
+        """Within: the watcher shows its snapshots, with `more` behind the time left."""
+        ...
+
+    def asker(self, stop: StopRequest) -> Ask | None:
+        """Asks for what only a person can do; None where nobody is there."""
+        ...
+
+    def light(self, meter: LightMeter, band: Band) -> LightLog:
+        """A light log, not started."""
+        ...
+
+
+class Terminal:
+    """A person at a terminal, or nobody."""
+
+    def shown(self, title: str, more: Callable[[Snapshot], str]) -> AbstractContextManager[Watch]:
+        """A bar, or lines."""
+        return shown(title, more=more)
+
+    def asker(self, stop: StopRequest) -> Ask | None:
+        """Waits for Enter."""
+        return asker(stop, say)
+
+    def light(self, meter: LightMeter, band: Band) -> LightLog:
+        """Nobody looks at the readings."""
+        return LightLog(meter, band)
+
+
 @dataclass(frozen=True)
 class Shooting:
-    """How sweeps are shot at a terminal.
+    """How sweeps are shot.
 
     Attributes
     ----------
@@ -47,6 +84,8 @@ class Shooting:
         Failed exposures of a shot after which it is given up.
     references : bool
         Whether reference frames are taken.
+    desk : Desk
+        Who watches and answers.
     """
 
     workspace: Workspace
@@ -55,6 +94,7 @@ class Shooting:
     gate: Gate
     attempts: int
     references: bool = True
+    desk: Desk = field(default_factory=Terminal)
 
     def sweep(
         self,
@@ -87,7 +127,7 @@ class Shooting:
             stopped=lambda: stop.asked,
         )
         camera = self.config.camera
-        with shown(f"{scene}/{lighting.name}", more=more) as watch:
+        with self.desk.shown(f"{scene}/{lighting.name}", more) as watch:
             return run_sweep(
                 self.workspace,
                 self.catalog,
@@ -103,7 +143,8 @@ class Shooting:
                 watch=watch,
                 patience_s=self.config.guard.patience_min * 60,
                 references=self.references,
-                recovery=Recovery(camera.power_switch, camera.margin_s, asker(stop, say)),
+                recovery=Recovery(camera.power_switch, camera.margin_s, self.desk.asker(stop)),
+                make_light=self.desk.light,
                 pace=pace,
             )
 

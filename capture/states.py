@@ -26,8 +26,11 @@ class RunState(StrEnum):
                       │          failed │               shots or the program failed
                       └─────────────────┘
 
-    Where a person sits at the terminal, ``running``, ``suspended`` and ``reconnecting`` may go to
-    ``asking``, and that to ``reconnecting`` or ``stopping``.
+    Somebody may ask for a pause: ``running`` and ``suspended`` go to ``pausing``, where the frames
+    in hand are stored, that to ``paused``, and both to ``running`` or ``stopping``.
+
+    Where a person can be asked, ``running``, ``suspended``, ``reconnecting`` and ``pausing`` may go
+    to ``asking``, and that to ``reconnecting`` or ``stopping``.
 
     A refusal while preparing raises before there is a run: no state follows. ``suspended`` ends
     by itself when the light has settled. ``stopping`` waits for the frames in hand to be stored.
@@ -37,6 +40,8 @@ class RunState(StrEnum):
     PREPARING = "preparing"
     RUNNING = "running"
     SUSPENDED = "suspended"
+    PAUSING = "pausing"
+    PAUSED = "paused"
     ASKING = "asking"
     RECONNECTING = "reconnecting"
     STOPPING = "stopping"
@@ -51,12 +56,19 @@ ARROWS: Mapping[RunState, frozenset[RunState]] = {
         {
             RunState.SUSPENDED,
             RunState.RECONNECTING,
+            RunState.PAUSING,
             RunState.ASKING,
             RunState.STOPPING,
             RunState.DONE,
         }
     ),
-    RunState.SUSPENDED: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.ASKING}),
+    RunState.SUSPENDED: frozenset(
+        {RunState.RUNNING, RunState.PAUSING, RunState.STOPPING, RunState.ASKING}
+    ),
+    RunState.PAUSING: frozenset(
+        {RunState.PAUSED, RunState.RUNNING, RunState.STOPPING, RunState.ASKING}
+    ),
+    RunState.PAUSED: frozenset({RunState.RUNNING, RunState.STOPPING}),
     RunState.RECONNECTING: frozenset({RunState.RUNNING, RunState.STOPPING, RunState.ASKING}),
     RunState.ASKING: frozenset({RunState.RECONNECTING, RunState.STOPPING}),
     RunState.STOPPING: frozenset({RunState.STOPPED, RunState.FAILED}),
@@ -64,6 +76,15 @@ ARROWS: Mapping[RunState, frozenset[RunState]] = {
     RunState.STOPPED: frozenset(),
     RunState.FAILED: frozenset(),
 }
+
+
+@dataclass(frozen=True)
+class ShotEnded:
+    """A shot of the plan got its row; `frame` is the row's id, None where it was given up."""
+
+    exposure: Exposure
+    outcome: Outcome
+    frame: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +106,8 @@ class Snapshot:
         None until there is evidence.
     message : str
         What happened last, for a person; empty if nothing did.
+    ended : ShotEnded or None
+        What this snapshot is about, if a shot got its row.
     """
 
     state: RunState
@@ -95,6 +118,7 @@ class Snapshot:
     shots_per_min: float | None = None
     left_s: float | None = None
     message: str = ""
+    ended: ShotEnded | None = None
 
     @property
     def finished(self) -> int:

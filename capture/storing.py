@@ -66,11 +66,12 @@ class Note:
 
 @dataclass(frozen=True)
 class Stored:
-    """Answer to `Exposed`: the shot has its row."""
+    """Answer to `Exposed`: the shot has its row, whose id is `frame`."""
 
     shot: Shot
     outcome: Outcome
     luma: Extremes
+    frame: int
 
 
 @dataclass(frozen=True)
@@ -281,8 +282,8 @@ class Storing:
         frame = judged_frame(sweep, exposed, seen, outcome, light)
         if outcome is Outcome.ACCEPTED:
             frame = self._write(exposed, frame)
-        add_frame(self._catalog, frame)
-        return Stored(exposed.shot, outcome, seen.luma)
+        frame_id = add_frame(self._catalog, frame)
+        return Stored(exposed.shot, outcome, seen.luma, frame_id)
 
     def _write(self, exposed: Exposed, frame: Frame) -> Frame:
         where = (frame.scene, frame.lighting)

@@ -50,7 +50,7 @@ class Suspension:
         return self._over_s + self._lasting_s()
 
     def hold(self) -> bool:
-        """Return when the light has settled (True) or a stop was asked for (False).
+        """Return when the light has settled (True), or a stop or pause was asked for (False).
 
         Raises
         ------
@@ -73,7 +73,7 @@ class Suspension:
 
     def _settled(self, said: str) -> bool:
         said_s = self.light.clock()
-        while not self.stop.asked:
+        while not self.stop.asked and not self.stop.held:
             now_s, trouble = self.light.clock(), self.light.trouble
             if not trouble:
                 return True

@@ -31,7 +31,7 @@ from capture.storing import Storing
 from capture.suspension import PATIENCE_S
 from capture.todo import Ending, Todo
 from rig.bench import Bench
-from rig.errors import Abort, RigError
+from rig.errors import Abort, AskOperator, RigError
 from rig.light_guard import Band
 from rig.protocols import LightMeter
 from schemas.capture_store import (
@@ -74,7 +74,8 @@ class Survey:
 class Summary:
     """How a run ended, and where its sweep stands. Counts are of the plan's shots.
 
-    `run` is None where nothing was left to shoot. `attempts` counts this run's exposures. Of a
+    `run` is None where nothing was left to shoot. `needs_operator`: the run ended because somebody
+    has to do what `next` says. `attempts` counts this run's exposures. Of a
     guided sweep `remaining` is an upper bound. Reference frames are not counted. `retries` is what
     went wrong in this run, by kind (`capture.recovery.COUNTED`).
     """
@@ -98,6 +99,7 @@ class Summary:
     plan_digest: str
     simulated: bool
     next: str
+    needs_operator: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -362,4 +364,5 @@ def summarize_sweep(
         plan_digest=plan.digest,
         simulated=simulated,
         next=(action or resume) if now.remaining else "",
+        needs_operator=bool(now.remaining) and isinstance(ending.error, AskOperator),
     )

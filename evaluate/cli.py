@@ -198,31 +198,50 @@ def score(root: Path, protocol: str, as_json: bool) -> None:
 
 @evaluate.command()
 @click.option(
+    "--protocol",
+    type=click.Choice(["paper", "release"]),
+    default="paper",
+    show_default=True,
+    help="One rule for people and models, or the released scripts' own rules.",
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="HTML file (default: reports/index.html in the workspace); figures lie beside it.",
+    help="HTML file (default: reports/index.html in the workspace); folders figures, tables and "
+    "observers lie beside it.",
 )
 @_JSON
 @click.pass_obj
-def report(root: Path, out: Path | None, as_json: bool) -> None:
-    """Write one self-contained HTML page with every figure, also as SVG, PNG and CSV.
+def report(root: Path, protocol: str, out: Path | None, as_json: bool) -> None:
+    """Write the report: every figure and table that the catalog has data for.
+
+    One HTML page without outside requests, and a page for each observer; figures also as SVG,
+    PNG and CSV, tables as CSV, LaTeX and Markdown. A figure without data is named with the reason.
 
     \b
     Examples:
       snaprig -w lab evaluate report
-      snaprig -w lab evaluate report --out shared/report.html --json
+      snaprig -w lab evaluate report --protocol release --json
+      snaprig -w lab evaluate report --out shared/report.html
     """  # noqa: D301
     with _plain_errors():
-        _require("matplotlib", "jinja2")
+        _require("matplotlib", "jinja2", "scipy")
         workspace = Workspace.open(root)
         with workspace.catalog() as catalog:
             from evaluate.report import write_report
+            from evaluate.report.steps import report_steps
 
-            done = write_report(catalog, workspace, out or workspace.reports / "index.html")
+            with report_steps(catalog) as tell:
+                path = out or workspace.reports / "index.html"
+                done = write_report(catalog, workspace, path, protocol, tell)
     if as_json:
         click.echo(json.dumps(done.as_json(), indent=2))
         return
     click.echo(f"report: {done.path} ({done.path.stat().st_size / 1e6:.1f} MB)")
+    click.echo(
+        f"{len(done.figures)} figures, {len(done.tables)} tables and {len(done.pages)} pages of "
+        f"observers beside it; {len(done.contents.left_out)} figures left out, the page says why"
+    )
     _say_unscorable(done.unscorable)
 
 

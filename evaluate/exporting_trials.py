@@ -17,7 +17,7 @@ from evaluate.importing_trials import COLUMNS, NO_RESPONSE, PERSON
 from evaluate.question_judges import NO_ANSWER, OTHER, UNSURE
 from evaluate.scoring import PAPER, score_catalog, unknown_categories
 from evaluate.vocabulary import Vocabulary
-from schemas.answer_store import CHOICE, CLASSIFICATION, ORIGINAL, list_observers
+from schemas.answer_store import CHOICE, CLASSIFICATION, list_observers, shows_original
 from schemas.catalog import Catalog
 from schemas.records import Observer
 from schemas.trial_store import AnswerRow, list_answer_rows
@@ -113,7 +113,7 @@ class _Naming:
 
 def _condition(row: AnswerRow) -> str:
     """The manipulation: a view, or the EV offset of a frame that is shown as it is."""
-    if row.view != ORIGINAL:
+    if not shows_original(row.view):
         return row.view
     return "0" if row.ev_offset is None else str(row.ev_offset)
 

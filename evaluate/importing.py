@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from evaluate.errors import EvaluateError
 from schemas.import_store import Imported
@@ -31,6 +35,18 @@ def without_collector() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+def pack_places(places: list[int]) -> str:
+    """Places in a list as text: differences of neighbors, compressed (a few tens of kilobytes)."""
+    steps = np.diff(places, prepend=0).astype("<i4")
+    return base64.b64encode(zlib.compress(steps.tobytes(), 9)).decode()
+
+
+def unpack_places(packed: str) -> list[int]:
+    """The places that `pack_places` packed."""
+    steps = np.frombuffer(zlib.decompress(base64.b64decode(packed)), "<i4")
+    return [int(place) for place in np.cumsum(steps)]
 
 
 @dataclass(frozen=True)
@@ -75,6 +91,9 @@ class SourceReport:
         Digest of the paths in the order of the rows, for files of one row a frame.
     first : str
         First path of that order.
+    places : str
+        Where the rows of that order stand in the list of frames (see `pack_places`); empty where
+        they come in the list's own order.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -82,6 +101,7 @@ class SourceReport:
     missing: int = 0
     order: str = ""
     first: str = ""
+    places: str = ""
 
     def reject(self, reason: str, example: object) -> None:
         """Count a row that cannot be used."""
@@ -90,11 +110,19 @@ class SourceReport:
             examples = [*examples, str(example)]
         self.rejected[reason] = (rows + 1, examples)
 
-    def note_order(self, paths: Iterable[str]) -> None:
-        """Remember in which order the rows come."""
+    def note_order(self, paths: Iterable[str], frames: Mapping[str, int] | None = None) -> None:
+        """Remember in which order the rows come, against that of the list of frames if given.
+
+        A program that pastes columns of two such files together by position mixes up the frames;
+        what that does to a score can be told from the orders (`evaluate.report.effects`).
+        """
         listed = list(paths)
         self.order = hashlib.sha256("\n".join(listed).encode()).hexdigest()[:12]
         self.first = listed[0] if listed else ""
+        if frames is not None and listed != list(frames):
+            numbers = {path: place for place, path in enumerate(frames)}
+            if len(listed) == len(numbers) and numbers.keys() == set(listed):
+                self.places = pack_places([numbers[path] for path in listed])
 
     def to_json(self) -> dict[str, Any]:
         """As the catalog keeps it."""
@@ -104,6 +132,7 @@ class SourceReport:
             "missing": self.missing,
             "order": self.order,
             "first": self.first,
+            **({"places": self.places} if self.places else {}),
         }
 
     @classmethod
@@ -111,7 +140,14 @@ class SourceReport:
         """The report that `to_json` made."""
         rejected = {reason: (rows, names) for reason, (rows, names) in stored["rejected"].items()}
         counts = Counter({str(kind): int(number) for kind, number in stored["counts"].items()})
-        return cls(counts, rejected, stored["missing"], stored["order"], stored["first"])
+        return cls(
+            counts,
+            rejected,
+            stored["missing"],
+            stored["order"],
+            stored["first"],
+            stored.get("places", ""),
+        )
 
 
 @dataclass

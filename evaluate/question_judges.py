@@ -106,16 +106,17 @@ class QuestionJudge:
     def _paper(self, row: TruthRow, text: str, options: tuple[str, ...]) -> _Outcome:
         length = len(text.strip())
         if row.task in ("q1", "q3"):
-            if row.category not in self._names:
+            truth = self.vocabulary.name_of(row.category) or row.category
+            if truth not in self._names:
                 self._say_unknown(row.category)
                 return self._outcome(None, None, UNSCORABLE)
-            reading = read_classes(text, self._phrases_for(row.category))
-            truth = row.category
+            reading = read_classes(text, self._phrases_for(truth))
             if row.task == "q1":
                 fits = length <= self._name_length and OTHER not in reading.named
             else:
                 offered = options or (*(name.replace("_", " ") for name in CLASSES), OTHER)
-                fits = text.strip().rstrip(".").casefold() in offered
+                named = text.strip().rstrip(".").casefold()
+                fits = any(named == option.casefold() for option in offered)
         else:
             truth = str(row.objects)
             fits = length <= COUNT_LENGTH

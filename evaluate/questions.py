@@ -1,4 +1,4 @@
-"""The paper's questions Q1 to Q4: their wording, and the order of their options.
+"""The paper's questions Q1 to Q4 for the frames of a catalog, and the order of their options.
 
 Options are shuffled once for each frame, and stored: people and models are shown the same. The
 order follows from the seed and the frame's own key (scene, lighting, setting), so that it does
@@ -21,37 +21,15 @@ from schemas.question_store import (
     QuestionFrame,
     add_questions,
     list_question_frames,
+    set_aside_unknown,
     stored_options,
 )
+from schemas.questions import TASKS
 
-TASKS = ("q1", "q2", "q3", "q4")
+_WITH_OPTIONS = ("q3", "q4")
 
 #: Numbers of objects that Q4 offers.
 COUNTS = (2, 3, 4, 5)
-
-_CLASS = "Objects of what class are in the image?"
-_COUNT = "How many objects are in the image?"
-_SELECT = "Select one of the following options:"
-
-
-def question_text(task: str, options: Sequence[str] = ()) -> str:
-    """A question as it is asked, in the paper's words.
-
-    Raises
-    ------
-    ValueError
-        For a task that is none of Q1 to Q4.
-    """
-    match task:
-        case "q1":
-            return f"{_CLASS} Answer with the name of the class."
-        case "q2":
-            return f"{_COUNT} Answer with one number."
-        case "q3":
-            return f"{_CLASS} {_SELECT} {', '.join(options)}"
-        case "q4":
-            return f"{_COUNT} {_SELECT} {'    '.join(options)}"
-    raise ValueError(f"{task!r} is no question; there are {', '.join(TASKS)}")
 
 
 def offered_categories(categories: Iterable[str]) -> tuple[str, ...]:
@@ -84,8 +62,11 @@ class Made:
     ----------
     added, kept : Counter
         Stimuli that are new; those that were there, with their options.
-    kept_without_options, kept_with_others : Counter
-        Of those kept: options not known (imported so), or not those offered now.
+    kept_with_others : Counter
+        Of those kept: options are not those offered now.
+    set_aside : Counter
+        Imported ones whose options are not known: they stand aside, with their answers, for a
+        question whose options are.
     left_out : dict
         Frames that a question cannot be asked about, by reason.
     """
@@ -94,8 +75,8 @@ class Made:
     categories: tuple[str, ...]
     added: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
-    kept_without_options: Counter[str] = field(default_factory=Counter)
     kept_with_others: Counter[str] = field(default_factory=Counter)
+    set_aside: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> dict[str, Any]:
@@ -105,7 +86,7 @@ class Made:
             "categories": [*self.categories, OTHER],
             **{
                 name: {task: getattr(self, name)[task] for task in TASKS}
-                for name in ("added", "kept", "kept_without_options", "kept_with_others")
+                for name in ("added", "kept", "kept_with_others", "set_aside")
             },
             "left_out": dict(self.left_out),
         }
@@ -117,6 +98,8 @@ def make_questions(catalog: Catalog, seed: int) -> Made:
     categories = offered_categories({frame.category for frame in frames})
     made = Made(len(frames), categories)
     for task in TASKS:
+        if task in _WITH_OPTIONS:
+            made.set_aside[task] = set_aside_unknown(catalog, task)
         known = stored_options(catalog, task)
         new = []
         for frame in frames:
@@ -150,12 +133,7 @@ def _why_not(task: str, frame: QuestionFrame) -> str | None:
 
 def _note_kept(made: Made, task: str, stored: str) -> None:
     made.kept[task] += 1
-    if task not in ("q3", "q4"):
-        return
-    options = json.loads(stored)
-    if not options:
-        made.kept_without_options[task] += 1
-    elif task == "q3" and set(options) != {*made.categories, OTHER}:
+    if task == "q3" and set(json.loads(stored)) != {*made.categories, OTHER}:
         made.kept_with_others[task] += 1
 
 

@@ -25,7 +25,8 @@ def make(root: Path, seed: int, as_json: bool) -> None:
       snaprig -w lab questions make --seed 1
       snaprig -w lab questions make --seed 1 --json
     """  # noqa: D301
-    from evaluate.questions import TASKS, make_questions
+    from evaluate.questions import make_questions
+    from schemas.questions import TASKS
 
     with Workspace.open(root).catalog() as catalog:
         made = make_questions(catalog, seed)
@@ -35,8 +36,9 @@ def make(root: Path, seed: int, as_json: bool) -> None:
     click.echo(f"{made.frames} accepted frames; Q3 offers {', '.join(made.categories)}, other")
     for task in TASKS:
         click.echo(f"{task}: {made.added[task]} added, {made.kept[task]} there already")
-    for task, number in made.kept_without_options.items():
-        click.echo(f"{task}: {number} imported without their options, which stay unknown", err=True)
+    for task, number in made.set_aside.items():
+        if number:
+            click.echo(f"{task}: {number} imported without their options stand aside", err=True)
     for task, number in made.kept_with_others.items():
         click.echo(f"{task}: {number} offer other categories than the rest", err=True)
     for reason, number in made.left_out.items():

@@ -195,8 +195,14 @@ _CUES = re.compile(r"([a-z]+)\d+-([a-z]+)\d+\.[a-z]+$")
 def _conflict(row: ScoredRow) -> tuple[str, str, str] | None:
     """(answer, shape, texture) of a cue-conflict picture, told from its name."""
     payload = json.loads(row.payload)
-    found = _CUES.search(str(payload.get("imagename", "")))
-    return None if found is None else (str(payload["response"]), found[1], found[2])
+    cues = picture_cues(str(payload.get("imagename", "")))
+    return None if cues is None else (str(payload["response"]), *cues)
+
+
+def picture_cues(name: str) -> tuple[str, str] | None:
+    """Shape and texture of a cue-conflict picture, told from its name; None for any other."""
+    found = _CUES.search(name)
+    return None if found is None else (found[1], found[2])
 
 
 def _detectors(catalog: Catalog) -> Iterator[Json]:

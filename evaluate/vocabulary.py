@@ -48,6 +48,13 @@ class Vocabulary:
         canonical = json.dumps(content, sort_keys=True)
         return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
+    def name_of(self, category: str) -> str | None:
+        """The entry that a category goes by: its own, else one that differs in case alone."""
+        if category in self.entries:
+            return category
+        folded = category.casefold()
+        return next((name for name in self.entries if name.casefold() == folded), None)
+
     def accepted_classes(self, category: str) -> frozenset[int]:
         """ImageNet classes that are right for a category.
 
@@ -58,7 +65,8 @@ class Vocabulary:
         EvaluateError
             If neither helps; the message says what to add, and where.
         """
-        entry = self.entries.get(category)
+        name = self.name_of(category)
+        entry = None if name is None else self.entries[name]
         if entry is not None and entry.imagenet:
             return frozenset(entry.imagenet)
         named = find_classes(category)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
 import signal
 import threading
 from datetime import UTC, datetime
@@ -56,6 +58,11 @@ _PORT = click.IntRange(0, 65535)
     "--clock",
     help="ISO 8601 start of a body clock that only exposures move, for repeatable files.",
 )
+@click.option(
+    "--end-with-stdin",
+    is_flag=True,
+    help="End also when standard input does: with whoever holds its other end, even if killed.",
+)
 @click.option("--list-faults", is_flag=True, help="List the known faults and exit.")
 @click.option("--json", "as_json", is_flag=True, help="With --list-faults: as JSON.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every command to stderr.")
@@ -70,6 +77,7 @@ def darkroom(
     control_port: int,
     script: Path | None,
     clock: str | None,
+    end_with_stdin: bool,
     list_faults: bool,
     as_json: bool,
     verbose: bool,
@@ -107,6 +115,8 @@ def darkroom(
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
+    if end_with_stdin:
+        threading.Thread(target=_await_end_of_stdin, args=(ended,), daemon=True).start()
     options = DarkroomOptions(
         scene=scene,
         lux=lux,
@@ -127,6 +137,14 @@ def darkroom(
     click.echo(json.dumps(room.ready_line()))
     ended.wait()
     room.close()
+
+
+def _await_end_of_stdin(ended: threading.Event) -> None:
+    # Not by sys.stdin: its lock would be held when the interpreter ends.
+    with contextlib.suppress(OSError):
+        while os.read(0, 4096):
+            pass
+    ended.set()
 
 
 def _utc(text: str) -> datetime:

@@ -22,17 +22,22 @@ from schemas.workspace import WorkspaceError
 DONE, FAILED, WRONG_USAGE, RESUMABLE = 0, 1, 2, 3
 
 HELP = {
+    "backup": "Copy the workspace incrementally, each file proven.",
+    "bias": "Capture bias of image collections, from their Exif.",
     "capture": "Plan, run and resume sweeps.",
     "check": "Verify every file against its row.",
     "color": "What the color of an object against its background does to answers.",
+    "daemon": "Own the devices, serve dashboard and API.",
     "darkroom": "Run the virtual dark room: a Canon and a lux meter on the wire.",
     "demo": "The whole chain once: virtual sweep, real model, report.",
     "evaluate": "Models over the catalog, scoring, report.",
+    "experiment": "Human trials: design, sessions, timing, exports.",
     "export": "Write the catalog in other formats.",
     "import": "Read data made elsewhere into the catalog.",
     "init": "Make a workspace.",
+    "merge": "Bring another workspace into this one.",
     "questions": "Make the questions that people and models are asked.",
-    "scene": "Add and list scenes.",
+    "scene": "Add, list and annotate scenes.",
     "status": "Say what is in the workspace.",
 }
 

@@ -114,6 +114,30 @@ class GuardConfig(FrozenModel):
     patience_min: float = Field(default=30.0, gt=0)
 
 
+class AlertsConfig(FrozenModel):
+    """`[alerts]`: how the daemon tells somebody who looks at no page.
+
+    Attributes
+    ----------
+    webhook : str
+        Gets each alert as JSON by POST; empty for none.
+    ntfy : str
+        A topic of an ntfy server, e.g. ``https://ntfy.example/rig``; gets text.
+    command : tuple of str
+        Program and arguments; gets the JSON on its standard input.
+    repeat_min : float
+        Repeated after so many minutes, until somebody acknowledges it.
+    timeout_s : float
+        A sender that takes longer is given up.
+    """
+
+    webhook: str = Field(default="", pattern="^(https?://.+)?$")
+    ntfy: str = Field(default="", pattern="^(https?://.+)?$")
+    command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    repeat_min: float = Field(default=10.0, ge=0.1, le=1440)
+    timeout_s: float = Field(default=10.0, gt=0, le=60)
+
+
 class RigConfig(FrozenModel):
     """A whole `rig.toml`. Every key is optional, no unknown one is accepted."""
 
@@ -121,6 +145,7 @@ class RigConfig(FrozenModel):
     meter: MeterConfig = MeterConfig()
     preflight: PreflightConfig = PreflightConfig()
     guard: GuardConfig = GuardConfig()
+    alerts: AlertsConfig = AlertsConfig()
     lighting: dict[str, Lighting] = Field(default_factory=dict)
 
     @classmethod
@@ -244,6 +269,7 @@ def _known_keys(path: list[str]) -> list[str]:
         ("meter",): MeterConfig,
         ("preflight",): PreflightConfig,
         ("guard",): GuardConfig,
+        ("alerts",): AlertsConfig,
     }
     model = Lighting if path[:1] == ["lighting"] else models[tuple(path)]
     return [key for key in model.model_fields if not (model is Lighting and key == "name")]

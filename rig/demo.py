@@ -231,9 +231,11 @@ class _DarkRoom:
 def _dark_room(photo: Path) -> Iterator[_DarkRoom]:
     # A process of its own: no module of the rig imports the virtual devices.
     command = [sys.executable, "-m", "hardware_mocks", "--scene", str(photo)]
-    command += ["--lux", "1000", "--timescale", "0"]
+    command += ["--lux", "1000", "--timescale", "0", "--end-with-stdin"]
     click.secho("starting the virtual dark room", dim=True, err=True)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             ready = process.stdout.readline() if process.stdout else ""
             if not ready:
@@ -262,7 +264,11 @@ def _farewell(lab: Path, folder: Path | None, *, full: bool, open_report: bool |
         click.launch(str(report))
     click.echo(f"\nThe report: {report.resolve()}")
     same = ["--lab", str(lab), *(["--scenes", str(folder)] if folder else [])]
-    tries = {f"snaprig -w {lab} export frames frames.csv": "every shot as a table"}
+    tries = {
+        f"snaprig -w {lab} daemon": "the dashboard, on http://127.0.0.1:8417",
+        f"snaprig -w {lab} export frames frames.csv": "every shot as a table",
+        f"snaprig -w {lab} export croissant {lab}-croissant": "the data set, for others",
+    }
     if not full:
         tries[shlex.join(["snaprig", "demo", "--full", *same])] = "all 630 triplets a sweep"
     if folder is None:

@@ -224,8 +224,11 @@ class GphotoCamera:
         self._take_finger_off()
 
     def _require_room(self, refused: Retry) -> None:
-        """Tell a full card from the other causes of a failed release: all are -1 in libgphoto2."""
-        if isinstance(refused, Busy):
+        """Tell a full card from the other causes of a failed release: all are -1 in libgphoto2.
+
+        In the computer's memory there is room; 0 shots left may then only mean that no card is in.
+        """
+        if isinstance(refused, Busy) or self._target == _RAM:
             return
         self._drain()  # the number of shots left comes by an event
         if self._session.value("availableshots") == "0":

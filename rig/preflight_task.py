@@ -177,11 +177,17 @@ def _shots_left(seen: CameraSeen, task: Task, camera: CameraConfig) -> Finding:
         action = "put a card in if pictures do not arrive"
         return Finding("shots_left", Status.WARN, text or "not told", "1 or more", action)
     left = int(text)
-    if left == 0:
+    on_card = camera.target == "Memory card"
+    if left == 0 and on_card:
         action = "empty or unlock the card"
         return Finding("shots_left", Status.FAIL, "0", "1 or more", action)
+    if left == 0:
+        # A body counts what its card holds: 0 without one, although none is written to.
+        found = "0 on a card; pictures go to the computer's memory"
+        action = "nothing to do; put an empty card in if pictures do not arrive"
+        return Finding("shots_left", Status.WARN, found, "no card is needed", action)
     # Each picture is deleted as soon as it is fetched: few are enough, unless deleting fails.
-    scarce = camera.target == "Memory card" and left < min(len(task.exposures), 20)
+    scarce = on_card and left < min(len(task.exposures), 20)
     return judged(
         "shots_left", not scarce, text, "20 or more", "empty the card", otherwise=Status.WARN
     )

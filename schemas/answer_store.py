@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import JSON, Row, and_, delete, insert, literal, select
+from sqlalchemy import JSON, Row, and_, delete, func, insert, literal, or_, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from schemas.catalog import Catalog, CatalogError
@@ -15,6 +15,9 @@ from schemas.tables import frames, lightings, observers, responses, scenes, stim
 
 #: The view that shows a frame as it is.
 ORIGINAL = "original"
+
+#: Tasks that mean nothing without the options in their order.
+_NEED_OPTIONS = ("q3", "q4")
 
 CLASSIFICATION = "classification"
 
@@ -62,6 +65,20 @@ class Answer:
     soft: bool | None
     hard: bool | None
     error_kind: str
+
+
+def view_of_origin(view: str, origin: str) -> str:
+    """The same view, as another data set asked about it: with options of its own, or unknown ones.
+
+    A stimulus is one frame, one view, one task, with one order of options. Where the same was asked
+    elsewhere in another order, or in an order that nobody knows, that is another stimulus.
+    """
+    return f"{view}@{origin}"
+
+
+def shows_original(view: str) -> bool:
+    """Whether a view is the frame as it is, whoever asked about it."""
+    return view == ORIGINAL or view.startswith(f"{ORIGINAL}@")
 
 
 def ensure_stimuli(catalog: Catalog, task: str, view: str = ORIGINAL) -> int:
@@ -127,7 +144,8 @@ def pending_stimuli(
 ) -> list[PendingStimulus]:
     """Stimuli x observer - responses, in stimulus order, of frames whose file is here.
 
-    The stimuli of a frame that waits to be shot again wait with it.
+    The stimuli of a frame that waits to be shot again wait with it. Imported questions whose
+    options are not known are for nobody to answer (see `set_aside_unknown`).
     """
     answered = select(responses.c.stimulus_id).where(responses.c.observer_id == observer_id)
     query = (
@@ -137,6 +155,11 @@ def pending_stimuli(
             stimuli.c.task == task,
             stimuli.c.view == view,
             stimuli.c.id.not_in(answered),
+            # imported without their options: nobody can be asked that again
+            or_(
+                stimuli.c.task.not_in(_NEED_OPTIONS),
+                func.json_array_length(stimuli.c.options) > 0,
+            ),
             frames.c.outcome == Outcome.ACCEPTED,
             frames.c.path != "",
         )

@@ -196,6 +196,19 @@ def list_runs(
         return [_run(row) for row in connection.execute(query)]
 
 
+def find_run(catalog: Catalog, run_id: int) -> Run | None:
+    """The run of that number."""
+    query = (
+        select(runs, scenes.c.name.label("scene"), lightings.c.name.label("lighting"))
+        .join(scenes)
+        .join(lightings)
+        .where(runs.c.id == run_id)
+    )
+    with catalog.read() as connection:
+        row = connection.execute(query).first()
+        return None if row is None else _run(row)
+
+
 def add_readings(catalog: Catalog, run_id: int, readings: Iterable[StoredReading]) -> None:
     """Append light readings of a run."""
     rows = [
@@ -207,11 +220,11 @@ def add_readings(catalog: Catalog, run_id: int, readings: Iterable[StoredReading
 
 
 def list_readings(catalog: Catalog, run_id: int) -> list[StoredReading]:
-    """Light readings of a run in order of time."""
+    """Light readings of a run in the order they came, which a jump of the clock does not change."""
     query = (
         select(light_readings.c.at, light_readings.c.lux, light_readings.c.uptime_ms)
         .where(light_readings.c.run_id == run_id)
-        .order_by(light_readings.c.at)
+        .order_by(light_readings.c.id)
     )
     with catalog.read() as connection:
         return [StoredReading(*row) for row in connection.execute(query)]

@@ -6,9 +6,11 @@ stored and asked is in `schemas.capture_store` and `schemas.answer_store`.
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -32,7 +34,7 @@ class Catalog:
     threads; writes of one process queue on a lock, those of several on SQLite's own.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, other: Path | None = None) -> None:
         self.path = path
         self._writing = threading.RLock()
         self._engine = create_engine(
@@ -40,6 +42,8 @@ class Catalog:
             connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
         )
         event.listen(self._engine, "connect", _configure)
+        if other is not None:
+            event.listen(self._engine, "connect", lambda made, _record: _attach(made, other))
         event.listen(self._engine, "begin", _begin)
 
     @classmethod
@@ -52,8 +56,13 @@ class Catalog:
         return catalog
 
     @classmethod
-    def open(cls, path: Path) -> Catalog:
+    def open(cls, path: Path, other: Path | None = None) -> Catalog:
         """Open a catalog and bring it to this release's tables.
+
+        Parameters
+        ----------
+        other : Path or None
+            A second catalog at this release's tables; its tables are ``other.frames``, ….
 
         Raises
         ------
@@ -62,7 +71,7 @@ class Catalog:
         """
         if not path.exists():
             raise CatalogError(f"{path} is missing: make a workspace with `snaprig init`")
-        catalog = cls(path)
+        catalog = cls(path, other)
         try:
             found = catalog.revision()
         except Exception as error:
@@ -141,6 +150,36 @@ def _configure(connection: Any, _record: object) -> None:  # noqa: ANN401 - a DB
     cursor.execute("PRAGMA foreign_keys=ON")
     # 64 MiB: the indexes of a million responses stay in memory while they grow
     cursor.execute("PRAGMA cache_size=-65536")
+    cursor.close()
+
+
+def snapshot(source: Path, target: Path) -> None:
+    """Copy a catalog as it stands at one moment, while others go on writing to it.
+
+    Raises
+    ------
+    CatalogError
+        If it is missing, foreign or damaged.
+    """
+    if not source.exists():
+        raise CatalogError(f"{source} is missing: a workspace has one")
+    wal = source.with_name(source.name + "-wal")
+    # A folder that cannot be written holds no writer: its catalog stands still.
+    still = not os.access(source.parent, os.W_OK) and not wal.exists()
+    name = f"{source.resolve().as_uri()}?mode=ro" + ("&immutable=1" if still else "")
+    try:
+        with (
+            closing(sqlite3.connect(name, uri=True, timeout=BUSY_TIMEOUT_S)) as reading,
+            closing(sqlite3.connect(target)) as writing,
+        ):
+            reading.backup(writing)
+    except sqlite3.Error as error:
+        raise CatalogError(f"{source} cannot be copied: {error}") from error
+
+
+def _attach(connection: Any, other: Path) -> None:  # noqa: ANN401 - a DBAPI connection
+    cursor = connection.cursor()
+    cursor.execute("ATTACH DATABASE ? AS other", (str(other),))
     cursor.close()
 
 

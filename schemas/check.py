@@ -7,7 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy.exc import DatabaseError
@@ -140,12 +139,6 @@ def check_files(
         if (name := workspace.relative(path)) not in known or name.endswith(PARTIAL)
     ]
     return CheckResult(len(stored), problems, sorted(orphans))
-
-
-def sha256_of(path: Path) -> str:
-    """Hex sha256 of a file, read in blocks."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _file_problem(

@@ -121,7 +121,7 @@ def list_frames(
         query = query.where(frames.c.outcome == outcome)
     with catalog.read() as connection:
         for row in connection.execute(query).yield_per(1000):
-            yield _frame(row)
+            yield frame_of(row)
 
 
 def count_outcomes(catalog: Catalog) -> list[tuple[str, Exposure, Outcome, int]]:
@@ -188,7 +188,8 @@ def _frame_values(frame: Frame) -> dict[str, Any]:
     return values
 
 
-def _frame(row: Row[Any]) -> Frame:
+def frame_of(row: Row[Any]) -> Frame:
+    """The frame of a row that has the names of its scene and lighting beside it."""
     plain: dict[str, Any] = {name: getattr(row, name) for name in _PLAIN}
     plain["outcome"] = Outcome(row.outcome)
     commanded = row.kind in ("manual", "reference")

@@ -8,7 +8,7 @@ a million of them, and the mapper's work per row would cost more than SQLite's.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, delete, insert, select
 from sqlalchemy.dialects.sqlite import insert as upsert
 
-from schemas.answer_store import DETECTION, ORIGINAL
+from schemas.answer_store import DETECTION, ORIGINAL, view_of_origin
 from schemas.capture_store import IMPORTED
 from schemas.catalog import Catalog, CatalogError
 from schemas.records import FrameKind, Instance, Outcome, RunStatus, Scene, utc_now
@@ -140,9 +140,15 @@ def unknown_light(connection: Connection) -> int:
 
 
 def put_runs(
-    connection: Connection, pairs: Iterable[tuple[int, int]], reason: str
+    connection: Connection,
+    pairs: Iterable[tuple[int, int]],
+    reason: str,
+    simulated: Collection[tuple[int, int]] = (),
 ) -> dict[tuple[int, int], int]:
-    """Runs that stand for shots taken elsewhere, one for each (scene id, lighting id)."""
+    """Runs that stand for shots taken elsewhere, one for each (scene id, lighting id).
+
+    `simulated` are those pairs whose shots came from virtual devices.
+    """
     query = select(runs.c.scene_id, runs.c.lighting_id, runs.c.id).where(runs.c.kind == IMPORTED)
     known = {(row.scene_id, row.lighting_id): int(row.id) for row in connection.execute(query)}
     now = utc_now()
@@ -152,7 +158,7 @@ def put_runs(
             "lighting_id": lighting_id,
             "kind": IMPORTED,
             "plan_digest": "",
-            "simulated": 0,
+            "simulated": int((scene_id, lighting_id) in simulated),
             "devices": {},
             "versions": {},
             "started_at": now,
@@ -260,22 +266,24 @@ class Stimuli:
     ) -> dict[int, StimulusRow]:
         """Stimuli of a task for frames, with their options in order; all of it by frame id.
 
-        A stimulus of the same origin whose options were unknown takes them; any other keeps
-        its own, which the caller compares.
+        A stimulus of the same origin whose options were unknown takes them; any other of the same
+        origin keeps its own, which the caller compares. A stimulus that was made here is shared if
+        it has no options, or these; else the data set gets one under a view of its own.
         """
         known = self._known.get(task)
         if known is None:
             known = self._known[task] = self._read(connection, task)
-        missing = [
-            (frame_id, self.view, task, json.dumps(list(shown)), self.origin)
-            for frame_id, shown in sorted(options.items())
-            if frame_id not in known
-        ]
-        learned = [
-            (json.dumps(list(shown)), known[frame_id].id)
-            for frame_id, shown in options.items()
-            if shown and frame_id in known and known[frame_id].unknown_options(self.origin)
-        ]
+        own_view = view_of_origin(self.view, self.origin)
+        missing, learned = [], []
+        for frame_id, shown in sorted(options.items()):
+            text = json.dumps(list(shown))
+            stored = known.get(frame_id)
+            if stored is None:
+                missing.append((frame_id, self.view, task, text, self.origin))
+            elif stored.origin != self.origin and stored.options_json not in ("[]", text):
+                missing.append((frame_id, own_view, task, text, self.origin))
+            elif shown and stored.unknown_options(self.origin):
+                learned.append((text, stored.id))
         if missing:
             connection.exec_driver_sql(
                 "INSERT INTO stimuli (frame_id, view, task, options, origin) "
@@ -290,8 +298,9 @@ class Stimuli:
 
     def _read(self, connection: Connection, task: str) -> dict[int, StimulusRow]:
         rows = connection.exec_driver_sql(
-            "SELECT frame_id, id, options, origin FROM stimuli WHERE task = ? AND view = ?",
-            (task, self.view),
+            "SELECT frame_id, id, options, origin FROM stimuli WHERE task = ? AND view IN (?, ?) "
+            "ORDER BY origin = ?",  # its own come last, and so win
+            (task, self.view, view_of_origin(self.view, self.origin), self.origin),
         )
         return {row[0]: StimulusRow(row[1], row[2], row[3]) for row in rows.fetchall()}
 

@@ -41,6 +41,21 @@ def stored_options(catalog: Catalog, task: str) -> dict[int, str]:
         return {row[0]: row[1] for row in connection.exec_driver_sql(query, (task, ORIGINAL))}
 
 
+def set_aside_unknown(catalog: Catalog, task: str) -> int:
+    """Give imported stimuli of a task whose options are not known a view of their own.
+
+    They keep their answers, which are scored by what they say. Their frames can then be asked
+    the task with options in an order that is known. Returns how many were set aside.
+    """
+    statement = (
+        "UPDATE stimuli SET view = ? || '@' || origin "
+        "WHERE task = ? AND view = ? AND origin != '' AND options = '[]'"
+    )
+    with catalog.write() as connection:
+        values = (ORIGINAL, task, ORIGINAL)
+        return int(connection.exec_driver_sql(statement, values).rowcount)
+
+
 def add_questions(catalog: Catalog, rows: list[tuple[int, str, str]]) -> int:
     """Add stimuli (frame id, task, options as a JSON text); those in the catalog stay as they are.
 

@@ -52,6 +52,11 @@ class Workspace:
         """Reports, each in its folder or file."""
         return self.root / "reports"
 
+    @property
+    def sessions(self) -> Path:
+        """Designs and logs of human trials."""
+        return self.root / "sessions"
+
     @classmethod
     def create(cls, root: Path, rig_toml: str) -> Workspace:
         """Make a workspace with an empty catalog.
@@ -64,7 +69,7 @@ class Workspace:
         if root.exists() and any(root.iterdir()):
             raise WorkspaceError(f"{root} is not empty: name a new folder")
         workspace = cls(root)
-        for folder in (workspace.frames, workspace.reports, root / "sessions"):
+        for folder in (workspace.frames, workspace.reports, workspace.sessions):
             folder.mkdir(parents=True)
         write_atomically(workspace.rig_toml, rig_toml.encode())
         Catalog.create(workspace.catalog_path).close()

@@ -83,13 +83,19 @@ def darkroom(
     """A dark room for the length of a `with` block; `faults` is a script's path or its entries."""
     command = [sys.executable, "-m", "hardware_mocks", "--scene", str(scene), "--lux", str(lux)]
     command += ["--timescale", str(timescale), "--seed", str(seed), *options]
+    command += ["--end-with-stdin"]  # no orphan where a test is killed
     for name, value in (("--scene-lux", scene_lux), ("--clock", clock)):
         command += [] if value is None else [name, str(value)]
     command += ["--faults", str(faults)] if isinstance(faults, Path) else []
     with (
         tempfile.TemporaryFile("w+") as errors,
         subprocess.Popen(
-            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True
+            command,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
         ) as proc,
     ):
         try:

@@ -9,11 +9,10 @@ from sqlalchemy import Connection
 
 from evaluate.errors import EvaluateError
 from evaluate.importing import SourceReport
-from evaluate.release.questions import ORIGIN
 from evaluate.release.sheets import Cell, Table, text_of
 from evaluate.release.top5 import top5_json
 from schemas.answer_store import CLASSIFICATION
-from schemas.import_store import ResponseRow, Stimuli, StimulusRow, put_responses
+from schemas.import_store import ResponseRow, Stimuli, put_responses
 
 QUESTIONS = ("q1", "q2", "q3", "q4")
 
@@ -76,9 +75,6 @@ def import_vlm(
         raw = table.column(f"A{number}_raw") if table.has(f"A{number}_raw") else None
         for frame_id, row in rows.items():
             stimulus = stored[frame_id]
-            if asked_otherwise(stimulus):
-                report.reject("the catalog has options of its own for it", f"{row[0]} {task}")
-                continue
             text = text_of(row[cleaned if raw is None else raw])
             payload = "{}" if raw is None else _cleaned(text_of(row[cleaned]))
             if not text.strip():
@@ -87,18 +83,13 @@ def import_vlm(
     report.counts["responses"] = put_responses(connection, new)
 
 
-def asked_otherwise(stimulus: StimulusRow) -> bool:
-    """Whether it was made here, with options that the release's observers did not see."""
-    return stimulus.origin != ORIGIN and bool(stimulus.options)
-
-
 def _joined(
     table: Table, frames: dict[str, int], report: SourceReport
 ) -> Iterator[tuple[int, list[Cell]]]:
     """Rows with the frame of their path; the first of a path counts."""
     column = table.column("Path")
     paths = [text_of(row[column]) for row in table.rows]
-    report.note_order(paths)
+    report.note_order(paths, frames)
     seen: set[int] = set()
     for path, row in zip(paths, table.rows, strict=True):
         frame_id = frames.get(path)

@@ -17,15 +17,22 @@ from schemas.import_store import ResponseRow, Stimuli, put_responses
 #: The release evaluated its detectors on pictures of this size.
 SIZE_PX = (960, 640)
 
-#: The release's categories that COCO knows by a shorter name.
-COCO_NAMES = {"comic_book": "book", "water_bottle": "bottle", "phone": "cell phone"}
+#: COCO's classes that the release's scenes know by another name: objects and detections are
+#: compared by name.
+SCENE_NAMES = {"book": "comic_book", "bottle": "water_bottle", "cell phone": "phone"}
 
 
 def read_categories(path: Path) -> dict[int, str]:
-    """The release's numbering of COCO's 80 classes, from 0 (``coco_categories.csv``)."""
+    """The release's numbering of COCO's 80 classes, from 0 (``coco_categories.csv``).
+
+    Classes that scenes have are named as the scenes' categories are.
+    """
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            return {int(row["id"]): row["name"] for row in csv.DictReader(file)}
+            return {
+                int(row["id"]): SCENE_NAMES.get(row["name"], row["name"])
+                for row in csv.DictReader(file)
+            }
     except (OSError, KeyError, ValueError) as error:
         raise EvaluateError(f"{path} is no list of category ids and names: {error!r}") from error
 

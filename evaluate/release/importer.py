@@ -7,7 +7,7 @@ results, pictures. A source whose digest is in the catalog is skipped.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
@@ -17,10 +17,14 @@ from sqlalchemy import Connection
 
 from evaluate.errors import EvaluateError
 from evaluate.importing import ImportReport, Source, SourceReport, without_collector
-from evaluate.release import answers, detectors, masks, people, pictures, questions
+from evaluate.release import answers, detectors, people, pictures, questions
 from evaluate.release.layout import Layout, find_layout
-from evaluate.release.metadata import frames_by_path, import_metadata
-from evaluate.release.paths import LIGHTINGS, split_scene
+from evaluate.release.metadata import (
+    frames_by_path,
+    import_metadata,
+    read_lightings,
+    read_simulated,
+)
 from evaluate.release.sheets import Table, read_csv, read_xlsx
 from schemas.answer_store import CLASSIFICATION, DETECTION, put_observer
 from schemas.capture_store import list_scenes, put_lighting
@@ -33,7 +37,10 @@ from schemas.import_store import (
     put_instances,
     put_scenes,
 )
+from schemas.masks import MaskError, read_mask
+from schemas.plan import Lighting
 from schemas.records import Instance, Observer
+from schemas.release_paths import LIGHTINGS, split_scene
 from schemas.workspace import Workspace
 
 KIND = "snap"
@@ -92,7 +99,7 @@ class _Release:
 
     def run(self) -> None:
         """Import everything, in the order of dependence."""
-        for light in LIGHTINGS.values():
+        for light in self._lights.values():
             put_lighting(self.catalog, light)
         self._metadata()
         if not self.frames:
@@ -120,6 +127,13 @@ class _Release:
             return frames_by_path(connection)
 
     @cached_property
+    def _lights(self) -> Mapping[int, Lighting]:
+        """The lightings by lux: the release's two, or those listed beside an exported dataset."""
+        if self.layout.lightings is None:
+            return LIGHTINGS
+        return read_lightings(self.layout.lightings)
+
+    @cached_property
     def _design(self) -> Table | None:
         """The design of the human experiment, read once for options and places in sessions."""
         if self.layout.design is None:
@@ -129,10 +143,12 @@ class _Release:
     def _metadata(self) -> None:
         if self.layout.metadata is None:
             return
+        sweeps = self.layout.sweeps
+        simulated = set() if sweeps is None else read_simulated(sweeps)
         for source, report in self._new([self.layout.metadata]):
             table = _read_list(source)
             with self._write(source, report) as connection:
-                import_metadata(connection, table, report)
+                import_metadata(connection, table, self._lights, report, simulated)
 
     def _read_masks(self, pool: ThreadPoolExecutor) -> list[_MaskRead]:
         scenes = {scene.name for scene in list_scenes(self.catalog)}
@@ -267,7 +283,13 @@ class _Release:
             spelled = of_release[source.path]
             with self._write(source, report) as connection:
                 pictures.import_picture(
-                    connection, self.workspace, source, spelled, self.frames[spelled], report
+                    connection,
+                    self.workspace,
+                    source,
+                    spelled,
+                    self._lights,
+                    self.frames[spelled],
+                    report,
                 )
 
     def _name(self, path: Path) -> str:
@@ -300,8 +322,8 @@ def _read_mask(source: Source, scenes: Iterable[str]) -> tuple[str, list[Instanc
     if scene not in scenes or of_name is None:
         return scene, ""
     try:
-        return scene, masks.read_mask(source.path, of_name[1])
-    except EvaluateError as error:
+        return scene, read_mask(source.path, of_name[1])
+    except MaskError as error:
         return scene, str(error)
 
 

@@ -20,11 +20,16 @@ class Layout:
     ----------
     metadata : Path or None
         ``data.csv``, or ``SNAP.xlsx`` where that is missing: their cells are the same.
+    lightings, sweeps : Path or None
+        Only in a dataset that was exported in this layout: its lightings, where the release has
+        its two, and which sweeps came from virtual devices.
     not_used : list of Path
         Everything else: licenses, scripts, results derived from the raw ones.
     """
 
     metadata: Path | None = None
+    lightings: Path | None = None
+    sweeps: Path | None = None
     categories: Path | None = None
     coco: Path | None = None
     vqa_json: Path | None = None
@@ -41,6 +46,8 @@ class Layout:
 
 _ONE_OF_A_KIND = {
     "annotations/coco_categories.csv": "categories",
+    "annotations/lightings.csv": "lightings",
+    "annotations/sweeps.csv": "sweeps",
     "annotations/SNAP_COCO.json": "coco",
     "annotations/SNAP_VQA.json": "vqa_json",
     "human_experiment/data/exp_samples.xlsx": "design",

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 from sqlalchemy import Connection, select
 
+from evaluate.errors import EvaluateError
 from evaluate.importing import SourceReport
-from evaluate.release.paths import LIGHTINGS, Shot, parse_path, spell_path, split_scene
 from evaluate.release.sheets import Cell, Table, text_of
 from schemas.capture_store import IMPORTED
 from schemas.exposure import Exposure, ev_index, parse_f_number, parse_shutter_s
 from schemas.import_store import FrameRow, put_frames, put_runs, put_scenes
+from schemas.plan import Lighting
 from schemas.records import Scene
+from schemas.release_paths import Shot, parse_path, spell_path, split_scene
 from schemas.tables import frames, lightings, runs, scenes
+from schemas.workspace import WorkspaceError, safe_name
 
 RUN_REASON = "imported from the SNAP release"
 
@@ -32,8 +38,16 @@ class Listed:
     settings: Exposure
 
 
-def import_metadata(connection: Connection, table: Table, report: SourceReport) -> None:
-    """Add the scenes and frames of a list.
+def import_metadata(
+    connection: Connection,
+    table: Table,
+    lights: Mapping[int, Lighting],
+    report: SourceReport,
+    simulated: Collection[tuple[str, int]] = (),
+) -> None:
+    """Add the scenes and frames of a list, taken under `lights` by lux.
+
+    `simulated` are the (scene, lux) whose frames came from virtual devices.
 
     Rows whose settings, EV or EV offset contradict their path are rejected: the path is the
     key that everything else is joined by.
@@ -44,7 +58,7 @@ def import_metadata(connection: Connection, table: Table, report: SourceReport) 
     listed: dict[str, Listed] = {}
     for row in table.rows:
         path, *cells = (row[place] for place in places)
-        found = _read_row(str(path), cells)
+        found = _read_row(str(path), cells, lights)
         if isinstance(found, str):
             report.reject(found, path)
         elif str(path) in listed:
@@ -55,20 +69,65 @@ def import_metadata(connection: Connection, table: Table, report: SourceReport) 
     scene_ids = put_scenes(
         connection, {one.scene.name: one.scene for one in listed.values()}.values()
     )
-    light_ids = {
-        int(lux): int(key)
-        for lux, key in connection.execute(select(lightings.c.lux, lightings.c.id))
-        if lux in LIGHTINGS
+    known = {
+        name: int(key) for name, key in connection.execute(select(lightings.c.name, lightings.c.id))
     }
+    light_ids = {lux: known[light.name] for lux, light in lights.items()}
     keys = {
         path: (scene_ids[one.scene.name], light_ids[one.shot.lux]) for path, one in listed.items()
     }
-    run_ids = put_runs(connection, keys.values(), RUN_REASON)
-    rows = [_frame_row(one, *keys[path], run_ids[keys[path]]) for path, one in listed.items()]
+    virtual = {keys[p] for p, one in listed.items() if (one.scene.name, one.shot.lux) in simulated}
+    run_ids = put_runs(connection, keys.values(), RUN_REASON, virtual)
+    rows = [
+        _frame_row(one, lights, *keys[path], run_ids[keys[path]]) for path, one in listed.items()
+    ]
     put_frames(connection, rows)
     report.counts["frames"] = sum(row.kind == "manual" for row in rows)
     report.counts["auto_frames"] = sum(row.kind == "auto" for row in rows)
     report.counts["scenes"] = len({one.scene.name for one in listed.values()})
+
+
+def read_lightings(path: Path) -> dict[int, Lighting]:
+    """The lightings of an exported dataset, by lux.
+
+    Raises
+    ------
+    EvaluateError
+        If the file is no list of lightings.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            lights = [
+                Lighting(
+                    name=safe_name(row["name"]),
+                    lux=float(row["lux"]),
+                    tolerance=float(row["tolerance"]),
+                    ev_reference=int(row["ev_reference"]),
+                )
+                for row in csv.DictReader(file)
+            ]
+    except (OSError, ValueError, KeyError, TypeError, WorkspaceError) as error:
+        raise EvaluateError(f"{path} is no list of lightings: {error}") from error
+    return {int(light.lux): light for light in lights}
+
+
+def read_simulated(path: Path) -> set[tuple[str, int]]:
+    """Sweeps (scene, lux) of an exported dataset that came from virtual devices.
+
+    Raises
+    ------
+    EvaluateError
+        If the file is no list of sweeps.
+    """
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            return {
+                (row["Object_name"], int(row["Lux"]))
+                for row in csv.DictReader(file)
+                if row["simulated"] == "True"
+            }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise EvaluateError(f"{path} is no list of sweeps: {error!r}") from error
 
 
 def frames_by_path(connection: Connection) -> dict[str, int]:
@@ -100,7 +159,7 @@ def frames_by_path(connection: Connection) -> dict[str, int]:
     return found
 
 
-def _read_row(path: str, cells: list[Cell]) -> Listed | str:
+def _read_row(path: str, cells: list[Cell], lights: Mapping[int, Lighting]) -> Listed | str:
     """The row, or why it cannot be used."""
     name, category, offset, index, lux, shutter, iso, f_number, count = map(text_of, cells)
     shot = parse_path(path)
@@ -114,12 +173,14 @@ def _read_row(path: str, cells: list[Cell]) -> Listed | str:
         return "settings or count are not numbers"
     if (name, category, lux) != (shot.scene, of_path[1], str(shot.lux)):
         return "scene, category or lux differs from the path"
-    if scene.count < 1 or shot.lux not in LIGHTINGS:
-        return "no objects, or a light that is neither 1000 nor 10 lux"
-    return _contradiction(shot, settings, index, offset) or Listed(shot, scene, settings)
+    if scene.count < 1 or shot.lux not in lights:
+        known = " nor ".join(f"{lux}" for lux in lights)
+        return f"no objects, or a light that is neither {known} lux"
+    reference = lights[shot.lux].ev_reference
+    return _contradiction(shot, settings, index, offset, reference) or Listed(shot, scene, settings)
 
 
-def _contradiction(shot: Shot, settings: Exposure, index: str, offset: str) -> str:
+def _contradiction(shot: Shot, settings: Exposure, index: str, offset: str, reference: int) -> str:
     """In what the row's settings, EV and offset disagree; empty if in nothing."""
     if shot.exposure is None:
         return "" if offset == "auto" else "EV offset of an auto frame"
@@ -127,7 +188,7 @@ def _contradiction(shot: Shot, settings: Exposure, index: str, offset: str) -> s
         return "settings differ from the path"
     if index != str(settings.ev_index):
         return "EV index differs from the settings"
-    expected = settings.ev_offset(LIGHTINGS[shot.lux].ev_reference)
+    expected = settings.ev_offset(reference)
     same = offset == str(expected) == str(shot.ev_offset)
     return "" if same else "EV offset differs from the settings"
 
@@ -146,9 +207,11 @@ def _settings(shutter: str, iso: str, f_number: str) -> Exposure:
     return Exposure(parse_shutter_s(shutter), int(iso), parse_f_number(f_number))
 
 
-def _frame_row(one: Listed, scene_id: int, lighting_id: int, run_id: int) -> FrameRow:
+def _frame_row(
+    one: Listed, lights: Mapping[int, Lighting], scene_id: int, lighting_id: int, run_id: int
+) -> FrameRow:
     settings = one.settings
-    reference = LIGHTINGS[one.shot.lux].ev_reference
+    reference = lights[one.shot.lux].ev_reference
     triplet = (settings.shutter_s, settings.iso, settings.f_number)
     nothing = (None, None, None)
     exact = _ev(settings)

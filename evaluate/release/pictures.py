@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from evaluate.importing import Source, SourceReport
 from evaluate.picture_files import FileError, file_row, place_file
-from evaluate.release.paths import LIGHTINGS, Shot, parse_path
 from schemas.import_store import put_file
+from schemas.plan import Lighting
+from schemas.release_paths import Shot, parse_path
 from schemas.workspace import Workspace
 
 _FLAT_AUTO = re.compile(r"(.+)_(\d+)_auto\.jpg")
@@ -38,6 +39,7 @@ def import_picture(
     workspace: Workspace,
     source: Source,
     path: str,
+    lights: Mapping[int, Lighting],
     frame_id: int,
     report: SourceReport,
 ) -> None:
@@ -51,14 +53,13 @@ def import_picture(
     except FileError as error:
         report.reject("not a whole JPEG", f"{source.name}: {error}")
         return
-    target = _target(workspace, shot)
+    target = _target(workspace, shot, lights[shot.lux])
     place_file(source.path, target)
     put_file(connection, frame_id, row._replace(path=workspace.relative(target)))
     report.counts["pictures"] += 1
 
 
-def _target(workspace: Workspace, shot: Shot) -> Path:
-    light = LIGHTINGS[shot.lux]
+def _target(workspace: Workspace, shot: Shot, light: Lighting) -> Path:
     if shot.exposure is None:
         return workspace.auto_frame_path(shot.scene, light.name)
     return workspace.frame_path(shot.scene, light.name, shot.exposure, light.ev_reference)

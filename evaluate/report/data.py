@@ -1,4 +1,4 @@
-"""Everything the report shows, read from the catalog once.
+"""What the page shows of frames and runs, read from the catalog once.
 
 A catalog may hold 100 scenes and more: what is drawn frame by frame is limited to the scenes
 that `choose_scenes` takes; all else is aggregated.
@@ -13,9 +13,15 @@ from evaluate.report.light_plot import Trace, trace
 from evaluate.report.outcome_plot import Counts, count_cells
 from evaluate.report.pairs import EqualSet, choose_sets, find_sets
 from evaluate.report.sheet import Strip, choose_scenes, make_strip
-from evaluate.summary import Summary, answers_by_observer, summarize
-from schemas.answer_store import Answer
-from schemas.capture_store import Run, list_lightings, list_readings, list_runs, list_scenes
+from schemas.answer_store import CLASSIFICATION, Answer, list_answers, list_observers
+from schemas.capture_store import (
+    IMPORTED,
+    Run,
+    list_lightings,
+    list_readings,
+    list_runs,
+    list_scenes,
+)
 from schemas.catalog import Catalog
 from schemas.exposure import Exposure
 from schemas.frame_store import count_outcomes, list_frames
@@ -27,7 +33,7 @@ from schemas.summary import summarize as summarize_catalog
 
 @dataclass(frozen=True)
 class ReportData:
-    """What the page and its figures are made of.
+    """Frames and runs, and the pictures of some.
 
     Attributes
     ----------
@@ -45,7 +51,6 @@ class ReportData:
     runs: tuple[Run, ...]
     traces: tuple[Trace, ...]
     cells: Counts
-    summaries: tuple[Summary, ...]
     strips: tuple[Strip, ...]
     offsets: tuple[int, ...]
     sets: tuple[EqualSet, ...]
@@ -62,19 +67,31 @@ class ReportData:
         return {run.id: run.simulated for run in self.runs}
 
     @property
+    def captured(self) -> tuple[Run, ...]:
+        """Runs of a rig, not those that stand for frames taken elsewhere."""
+        return tuple(run for run in self.runs if run.kind != IMPORTED)
+
+    @property
     def all_simulated(self) -> bool:
         """Whether every frame does."""
         return bool(self.runs) and all(run.simulated for run in self.runs)
 
 
-def gather(catalog: Catalog) -> ReportData:
-    """Read and aggregate a catalog whose responses are scored."""
+def gather(catalog: Catalog, protocol: str, *, pictures: bool) -> ReportData:
+    """Read and aggregate a catalog whose responses are scored.
+
+    Parameters
+    ----------
+    pictures : bool
+        Whether any frame of a sweep has its file here: without, contact sheet and pairs have
+        nothing to show.
+    """
     scenes = list_scenes(catalog)
     lightings = list_lightings(catalog)
     runs = list_runs(catalog)
     by_name = {light.name: light for light in lightings}
-    shown = choose_scenes(scenes)
-    summaries, answers, marks_by = _answers(catalog, {scene.name for scene in shown})
+    shown = choose_scenes(scenes) if pictures or not _all_imported(runs) else []
+    answers, marks_by = _answers(catalog, protocol, {scene.name for scene in shown})
     frames = {
         (scene.name, light.name): list(list_frames(catalog, scene=scene.name, lighting=light.name))
         for scene in shown
@@ -102,10 +119,11 @@ def gather(catalog: Catalog) -> ReportData:
         lightings=tuple(lightings),
         runs=tuple(runs),
         traces=tuple(
-            trace(run, by_name[run.lighting], list_readings(catalog, run.id)) for run in runs
+            trace(run, by_name[run.lighting], list_readings(catalog, run.id))
+            for run in runs
+            if run.lighting in by_name
         ),
         cells=count_cells(_planned(runs), count_outcomes(catalog)),
-        summaries=tuple(summaries),
         strips=tuple(strips),
         offsets=tuple(offsets),
         sets=tuple(sets),
@@ -113,17 +131,22 @@ def gather(catalog: Catalog) -> ReportData:
     )
 
 
+def _all_imported(runs: Iterable[Run]) -> bool:
+    kinds = {run.kind for run in runs}
+    return bool(kinds) and kinds == {IMPORTED}
+
+
 def _answers(
-    catalog: Catalog, shown: set[str]
-) -> tuple[list[Summary], dict[int, Answer], str | None]:
-    """Summaries of all observers, and the first one's answers to frames of the shown scenes."""
-    summaries: list[Summary] = []
-    kept: dict[int, Answer] = {}
-    for observer, answers in answers_by_observer(catalog):
-        if not summaries:
-            kept = {answer.frame_id: answer for answer in answers if answer.scene in shown}
-        summaries.append(summarize(observer, answers))
-    return summaries, kept, summaries[0].observer.name if summaries else None
+    catalog: Catalog, protocol: str, shown: set[str]
+) -> tuple[dict[int, Answer], str | None]:
+    """The first classifier's answers to frames of the shown scenes, and its name."""
+    for observer in list_observers(catalog) if shown else ():
+        if observer.id is not None:
+            answers = list_answers(catalog, observer.id, protocol, CLASSIFICATION)
+            found = {answer.frame_id: answer for answer in answers if answer.scene in shown}
+            if found:
+                return found, observer.name
+    return {}, None
 
 
 def _offsets(groups: Iterable[list[Frame]]) -> list[int]:

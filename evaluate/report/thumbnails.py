@@ -6,16 +6,24 @@ import base64
 import io
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Protocol
 
 from PIL import Image, ImageOps
 
-from schemas.records import Frame
 from schemas.workspace import Workspace
 
 JPEG_QUALITY = 82
 
+
+class HasPath(Protocol):
+    """A frame: its file is all that is needed. Relative to the workspace, empty for none."""
+
+    @property
+    def path(self) -> str: ...  # noqa: D102
+
+
 #: Width in pixels -> JPEG bytes of a frame, None where its file cannot be read.
-Thumbnail = Callable[[Frame, int], bytes | None]
+Thumbnail = Callable[[HasPath, int], bytes | None]
 
 
 def thumbnail_maker(workspace: Workspace) -> Thumbnail:

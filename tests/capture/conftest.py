@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -55,13 +56,13 @@ def lab(make_lab) -> Lab:
 
 @pytest.fixture(scope="module")
 def fault_room(tmp_path_factory) -> Iterator[DarkroomProcess]:
-    """A dark room for a module of fault sweeps; exposures take a hundredth of their time."""
+    """A dark room for a module of fault sweeps; exposures take a 250th of their time."""
     folder = tmp_path_factory.mktemp("faults")
     (folder / "xdg" / "gphoto").mkdir(parents=True)
     with pytest.MonkeyPatch.context() as patch:
         # libgphoto2 keeps settings in the user's folder: none of it here.
         patch.setenv("XDG_CONFIG_HOME", str(folder / "xdg"))
-        with darkroom(squares(folder / "squares.png"), timescale=0.01, seed=3) as running:
+        with darkroom(squares(folder / "squares.png"), timescale=0.004, seed=3) as running:
             yield running
 
 
@@ -69,10 +70,16 @@ def fault_room(tmp_path_factory) -> Iterator[DarkroomProcess]:
 def make_fault_lab(fault_room, tmp_path, monkeypatch) -> Callable[..., FaultLab]:
     """Make a workspace on the devices of the dark room, which is put right before.
 
-    A body that hangs is asked for ten seconds whether it is ready; here for one.
+    A body that hangs is asked for ten seconds whether it is ready; here for one. The ladders have
+    all their steps, and a tenth of the waits between them: the lengths of those are held by
+    `test_recovery`, and here no body needs them.
     """
     monkeypatch.setattr(capture.rescue, "_PROBES", 4)
     monkeypatch.setattr(rig.gphoto_camera, "_READY_S", 1.0)
+    for name in ("CAMERA_LADDER", "PICTURE_LADDER"):
+        steps = getattr(capture.rescue, name)
+        hurried = tuple(replace(step, wait_s=step.wait_s / 10) for step in steps)
+        monkeypatch.setattr(capture.rescue, name, hurried)
     return lambda **keys: FaultLab(tmp_path / "lab", fault_room.afresh(), **keys)
 
 

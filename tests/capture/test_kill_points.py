@@ -25,6 +25,8 @@ pytestmark = pytest.mark.wire
 
 _SCRIPT = Path(__file__).with_name("kill_at.py")
 TROUBLES = [entry[:3] for entry in SURVIVED + SUSPENDED]
+#: What some leave behind that the preflight of the next run refuses: its words, and the answer.
+LEFT_BEHIND = {"autofocus_hunt": ("autofocus: One Shot", ("/body", {"focus": 3}))}
 #: None that `pytest -k fault` would take for its own: these 150 belong to `make soak`.
 _IDS = [name.replace("_with_defaults", "") for name, *_ in TROUBLES]
 
@@ -87,6 +89,11 @@ def test_a_kill_amid_trouble(make_fault_lab, fault_free, nth, boundary):
     assert code in (-signal.SIGKILL, 0), "killed, or a boundary that it did not reach so often"
     lab.check_truth()
     ended = lab.resume()
+    if ended.code == 3 and fault in LEFT_BEHIND:
+        sentence, answer = LEFT_BEHIND[fault]
+        assert sentence in ended.said
+        lab.room.post(*answer)
+        ended = lab.resume()
     assert ended.code == 0, ended.said
     lab.check_truth()
     assert lab.outcomes() == fault_free

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.wire
 
 #: Fault, the picture that it strikes, its keys, and events that tell of it.
 SUSPENDED = [
-    ("lux_step_mid_exposure", 6, {"lux": 700, "for_s": 2.0}, {"light_refused", "suspended"}),
+    ("lux_step_mid_exposure", 6, {"lux": 700, "for_s": 1.0}, {"light_refused", "suspended"}),
     ("lux_drift", 6, {"lux": 1300, "over_s": 1.0, "for_s": 1.0}, {"light_refused", "suspended"}),
-    ("meter_unplugged", 6, {"for_s": 2.0}, {"meter_lost", "meter_back", "suspended"}),
-    ("meter_frozen", 6, {"for_s": 3.0}, {"meter_frozen", "meter_back", "suspended"}),
-    ("hub_restart", 6, {"for_s": 2.0}, {"meter_lost", "meter_back", "suspended"}),
-    ("hub_hangs", 6, {"for_s": 4.0}, {"meter_lost", "meter_back", "suspended"}),
+    ("meter_unplugged", 6, {"for_s": 1.5}, {"meter_lost", "meter_back", "suspended"}),
+    ("meter_frozen", 6, {"for_s": 2.0}, {"meter_frozen", "meter_back", "suspended"}),
+    ("hub_restart", 6, {"for_s": 1.5}, {"meter_lost", "meter_back", "suspended"}),
+    ("hub_hangs", 6, {"for_s": 3.0}, {"meter_lost", "meter_back", "suspended"}),
 ]
 
 
@@ -61,11 +61,11 @@ def test_a_sweep_is_suspended_and_goes_on_by_itself(
 def test_a_sweep_asks_when_its_light_stays_wrong(
     make_fault_lab, fault_free, fault, keys, sentence, answer
 ):
-    lab: FaultLab = make_fault_lab(patience_min=0.05)
+    lab: FaultLab = make_fault_lab(patience_min=0.03)
     lab.room.script(fault, 6, **keys)
     ended = lab.run()
     assert ended.code == 3, ended.said
-    assert "the light was wrong for 0.05 min" in ended.document["reason"]
+    assert "the light was wrong for 0.03 min" in ended.document["reason"]
     assert sentence in ended.document["reason"]
     assert "panels" in ended.document["next"]
     lab.check_truth()
@@ -77,7 +77,7 @@ def test_a_sweep_asks_when_its_light_stays_wrong(
 def test_a_locked_database_is_waited_for(make_fault_lab, fault_free):
     """database_locked."""
     lab: FaultLab = make_fault_lab()
-    lab.room.script("database_locked", 8, database=str(lab.root / "catalog.sqlite"), for_s=3.0)
+    lab.room.script("database_locked", 8, database=str(lab.root / "catalog.sqlite"), for_s=2.0)
     ended = lab.run()
     assert ended.code == 0, ended.said
     assert lab.struck() == ["database_locked"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -53,6 +53,13 @@ CURVES = {
 
 
 # ---- the arithmetic
+
+
+def share_black(share):
+    """A frame with so many of its pixels black, the rest at the lowest levels."""
+    counts = np.zeros(256, np.uint32)
+    counts[:3] = round(1e6 * share), round(8e5 * (1 - share)), round(2e5 * (1 - share))
+    return counts
 
 
 def test_light_counts_by_true_stops():
@@ -123,6 +130,19 @@ def test_a_black_picture_is_believed_beside_believed_frames():
     assert expectation.deviation(BLACK, -8.5) is None
 
 
+def test_black_beside_a_frame_that_was_not_is_looked_at_again():
+    """Near the border of blackness a dead shutter is told by what as little light has shown."""
+    expectation = Expectation(rendered(0.0, contrasty), 0.0)
+    expectation.learn(share_black(0.62), -8.5)
+    assert expectation.deviation(BLACK, -8.5).kind == "doubtful_black"
+    assert expectation.deviation(BLACK, -8.0).kind == "doubtful_black"
+    assert expectation.deviation(BLACK, -9.0) is None
+    # A frame that is nearly black says nothing: noise alone turns such ones over.
+    expectation = Expectation(rendered(0.0, contrasty), 0.0)
+    expectation.learn(share_black(0.94), -8.5)
+    assert expectation.deviation(BLACK, -8.5) is None
+
+
 def test_black_with_no_less_light_than_a_black_frame_is_dark():
     expectation = Expectation(rendered(0.0, contrasty), 0.0)
     expectation.learn(BLACK, -7.5)
@@ -153,6 +173,7 @@ def test_two_stops_off_in_the_mid_range_are_refused(curve, off, at):
 
 
 @pytest.mark.parametrize("curve", sorted(CURVES))
+@settings(deadline=None)
 @given(order=st.permutations(range(-12, 17)), jitter=st.floats(-0.4, 0.4))
 def test_a_correct_sweep_is_never_refused(curve, order, jitter):
     """In any order, with any of these tone curves, with light a third of a stop off."""
@@ -245,5 +266,6 @@ def test_the_whole_grid_of_twenty_real_scenes():
         for order in ("fewest_changes", "random"):
             found = check_grid(photograph, SweepPlan(order=order), (480, 320))
             assert (found["shots"], found["refused"]) == (1260, 0), photograph.name
-            assert found["doubtful"] <= (2 if order == "random" else 0), photograph.name
+            # Noise moves the border of blackness with the ISO: a few are looked at again.
+            assert found["doubtful"] <= 0.02 * found["shots"], photograph.name
             assert found["noticed"] >= 0.98 * found["dead"], photograph.name

@@ -278,6 +278,14 @@ def test_a_failure_refuses_and_force_overrules_it(lab):
     assert "AI Servo" in ready.events[1][1]
 
 
+def test_light_outside_the_band_at_the_start_refuses_and_says_what_to_turn(lab):
+    """Once a run goes on, it waits for its light by itself; at the start somebody is there."""
+    lab.meter.lux = 700
+    with pytest.raises(AskOperator, match=r"700 lux \(wanted: bright: 900 to 1100 lux\)") as error:
+        gate(lab)
+    assert error.value.action.startswith("turn the panels up")
+
+
 def test_force_without_a_failure_is_not_forced(lab):
     assert not gate(lab, force=True)[0].forced
 

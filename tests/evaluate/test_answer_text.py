@@ -15,7 +15,7 @@ from evaluate.answer_text import (
 )
 from evaluate.question_judges import BOTH, FACTUAL, FAITHFULNESS, NO_ANSWER, UNSURE, QuestionJudge
 from evaluate.release.rules import judge
-from evaluate.vocabulary import load_vocabulary
+from evaluate.vocabulary import Entry, Vocabulary, load_vocabulary
 from schemas.verdict_store import TruthRow
 
 OPTIONS = {"A": "2", "B": "5", "C": "4", "D": "3"}
@@ -50,6 +50,7 @@ ECHO = (
         ("<think>A</think>B", "5"),  # evalscope#649
         ("The image contains: C) 4", "4"),
         ("B</s>", "5"),  # LL#498
+        ("B<|im_end|>", "5"),
     ],
 )
 def test_an_option_is_read(text, named):
@@ -67,7 +68,16 @@ def test_no_option_is_no_answer(text):
     assert read_option(text, OPTIONS).state is State.NO_ANSWER
 
 
-@pytest.mark.parametrize(("text", "named"), [("9", "9"), ("A) 3", "A) 3"), ("AB", None)])
+def test_the_word_i_is_no_vote_for_the_ninth_option():
+    ten = dict(zip("ABCDEFGHIJ", "0123456789", strict=True))
+    assert read_option("C because I counted", ten).named == ("2",)  # omlx#3668
+    assert read_option("I", ten).named == ("8",)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [("9", "9"), ("A) 3", "A) 3"), ("AB", None), ("None of the above", None)],  # IA#2216
+)
 def test_what_is_not_offered_is_never_forced_onto_an_option(text, named):
     found = read_option(text, OPTIONS)
     assert not found.alone
@@ -193,6 +203,20 @@ Q3 = '["mouse", "cup", "laptop", "other"]'
 )
 def test_one_rule_for_people_and_models(task, text, options, expected):
     assert verdict(task, text, options=options) == expected
+
+
+@pytest.mark.parametrize("text", ["Cup", "cup", "CUP."])
+@pytest.mark.parametrize("options", ['["Mouse", "Cup", "other"]', Q3])
+def test_the_case_of_a_category_or_an_option_does_not_matter(text, options):
+    assert verdict("q3", text, category="Cup", options=options) == (True, True, "")
+    assert verdict("q1", text, category="Cup") == (True, True, "")
+    assert load_vocabulary().accepted_classes("Cup") == {968, 504}
+
+
+def test_an_entry_of_its_very_name_comes_first():
+    own = Vocabulary({"cup": Entry(synonyms=("cup",)), "Cup": Entry(synonyms=("trophy",))})
+    assert (own.name_of("Cup"), own.name_of("cup"), own.name_of("CUP")) == ("Cup", "cup", "cup")
+    assert own.name_of("bowl") is None
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ from evaluate.errors import EvaluateError
 from evaluate.importing_coco import import_coco
 from evaluate.importing_images import import_images
 from evaluate.importing_trials import import_trials
-from evaluate.release.masks import decode_rle, mask_instances
-from evaluate.release.paths import LIGHTINGS, Shot, parse_path, spell_path
 from evaluate.release.questions import parse_options
 from evaluate.release.top5 import top5_json
 from schemas.answer_store import ensure_stimuli, list_observers, list_responses, pending_stimuli
@@ -27,8 +25,10 @@ from schemas.check import check_files
 from schemas.exposure import Exposure
 from schemas.frame_store import list_frames
 from schemas.import_store import list_instances
+from schemas.masks import decode_rle, mask_instances
 from schemas.plan import SweepPlan
 from schemas.records import Scene
+from schemas.release_paths import LIGHTINGS, Shot, parse_path, spell_path
 from schemas.workspace import Workspace
 
 

@@ -11,17 +11,24 @@ from PIL import Image
 from evaluate.errors import EvaluateError
 from evaluate.import_cli import snap
 from evaluate.importing import ImportReport
+from evaluate.questions import make_questions
 from evaluate.release.importer import import_snap
 from evaluate.scores import score_observers
 from evaluate.scoring import PROTOCOLS, score_catalog
 from evaluate.vocabulary import load_vocabulary
-from schemas.answer_store import ensure_stimuli, list_observers, list_responses, pending_stimuli
+from schemas.answer_store import (
+    ensure_stimuli,
+    list_observers,
+    list_responses,
+    pending_stimuli,
+    put_observer,
+)
 from schemas.capture_store import list_lightings, list_scenes
 from schemas.catalog import CatalogError
 from schemas.check import check_files
 from schemas.frame_store import list_frames
 from schemas.import_store import list_instances
-from schemas.records import Outcome, Scene
+from schemas.records import Observer, Outcome, Scene
 from schemas.summary import summarize
 from schemas.workspace import Workspace
 from tests.evaluate.made_release import CUP, HEADER, MUG, PATHS, Q3, Q4, ROWS, MadeRelease
@@ -294,15 +301,62 @@ def test_one_question_with_two_orders_is_named(lab):
 def test_answers_to_questions_that_were_asked_here_in_another_order_are_not_mixed_in(lab):
     lab.release.csv_list()
     lab.load()
-    with lab.catalog.write() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO stimuli (frame_id, view, task, options) "
-            """SELECT id, 'original', 'q4', '["A) 5", "B) 2"]' FROM frames"""
-        )
-    lab.release.vlm("vlm", ["A1", "A4"], [[PATHS[0], "cup", "A"]])
+    made = make_questions(lab.catalog, 1)
+    lab.release.vlm("vlm", ["A1", "A3", "A4"], [[PATHS[0], "cup", "cup", "A"]])
+    lab.release.design(DESIGN)
     report = lab.load()
-    assert rejected(report)["the catalog has options of its own for it"] == 1
-    assert report.counts["responses"] == 1
+    assert set(rejected(report)) == {"path not in the metadata", "column A2 is not there"}
+    assert report.counts["responses"] == 3
+    answered = lab.query(
+        "SELECT s.task, s.view, s.origin, s.options FROM responses r "
+        "JOIN stimuli s ON s.id = r.stimulus_id ORDER BY s.task"
+    )
+    q3, q4 = ["cup", "water bottle", "tie", "other"], ["A) 2", "B) 5", "C) 4", "D) 3"]
+    assert [(task, view, origin, json.loads(text)) for task, view, origin, text in answered] == [
+        ("q1", "original", "", []),  # the same question: shared
+        ("q3", "original@snap", "snap", q3),
+        ("q4", "original@snap", "snap", q4),
+    ]
+    # those made here are what is asked, and stay as they are
+    assert make_questions(lab.catalog, 2).kept == made.added
+    lab.load()
+    assert len(lab.query("SELECT id FROM stimuli WHERE task = 'q4'")) == made.added["q4"] + 1
+
+
+def test_frames_with_unknown_options_can_be_asked_and_keep_their_imported_answers(lab):
+    lab.release.csv_list()
+    answers = [[path, "cup", "cup", "A"] for path in PATHS[:3]]
+    lab.release.vlm("vlm", ["A1", "A3", "A4"], answers)
+    lab.load()
+    with lab.catalog.write() as connection:
+        connection.exec_driver_sql("UPDATE frames SET path = 'there.jpg'")
+    (vlm,) = list_observers(lab.catalog)
+    new = put_observer(lab.catalog, Observer("new", "model", {}))
+    assert pending_stimuli(lab.catalog, new, "q4") == []  # in which order? nobody knows
+    before = {task: lab.answers("vlm", task) for task in ("q1", "q3", "q4")}
+    score_catalog(lab.catalog, load_vocabulary())
+    scored = lab.query("SELECT soft, hard, error_kind FROM verdicts ORDER BY response_id")
+
+    made = make_questions(lab.catalog, 1)
+    assert (made.set_aside["q3"], made.set_aside["q4"]) == (3, 3)
+    assert (made.added["q3"], made.added["q4"], made.kept["q1"]) == (6, 6, 3)
+    for task, options in (("q3", 11), ("q4", 4)):
+        pending = pending_stimuli(lab.catalog, new, task)
+        assert [len(one.options) for one in pending] == [options] * 6
+        assert len({one.frame_id for one in pending}) == 6  # each frame once
+        assert len(pending_stimuli(lab.catalog, vlm.id, task)) == 6
+    assert {task: lab.answers("vlm", task) for task in before} == before
+    score_catalog(lab.catalog, load_vocabulary())
+    assert lab.query("SELECT soft, hard, error_kind FROM verdicts ORDER BY response_id") == scored
+
+    again = make_questions(lab.catalog, 2)
+    assert sum(again.added.values()) == sum(again.set_aside.values()) == 0
+    # the order becomes known: the imported question takes it, what is asked here stays
+    lab.release.design(DESIGN)
+    lab.load()
+    shown = lab.query("SELECT options FROM stimuli WHERE task = 'q4' AND view = 'original@snap'")
+    assert [json.loads(text) for (text,) in shown] == [["A) 2", "B) 5", "C) 4", "D) 3"], [], []]
+    assert [len(one.options) for one in pending_stimuli(lab.catalog, new, "q4")] == [4] * 6
 
 
 def test_the_published_list_of_questions_is_read_where_it_is_there(lab):

@@ -1,14 +1,69 @@
-"""Mistakes that public evaluations made with their metrics, each with its right behavior.
+"""Mistakes that public evaluations made, each with its right behavior.
 
 Numbers and symptoms are those of the list of evaluation pitfalls (parts 1 answers, 4 detectors,
-6 statistics). Points that do not concern metrics, and so are tested, if at all, with what they do
-concern: of part 1 all but 10, 15 and 24 are about asking and parsing (1 to 9, 11 to 14, 16 to 23);
-of part 4, 49 (category ids by name), 61 (size order, clipping), 62 (phrases to ids), 63 (one label
-a query before counting), 64's rule to remove doubles, and 65 (color order) belong to the detectors
-and their adapters; 66 (one scorer) is `test_coco_sample` in test_detection_metrics.
+6 statistics). Where each is tested; without a file's name: here. `test_every_pitfall_has_its_place`
+holds this list to the tests that there are.
+
+1 labels as whole tokens: test_answer_text.test_no_option_is_no_answer and
+    test_answer_text.test_what_is_not_offered_is_never_forced_onto_an_option
+2 the last marker: test_answer_text.test_an_option_is_read
+3 a small letter only alone: test_answer_text.test_an_option_is_read
+4 a stated answer beats bare letters:
+    test_answer_text.test_the_word_i_is_no_vote_for_the_ninth_option
+5 the last valid marker: test_answer_text.test_what_is_not_offered_is_never_forced_onto_an_option
+6 an echo of the options: test_answer_text.test_an_option_is_read
+7 wrappers: test_answer_text.test_an_option_is_read
+8 several options: test_answer_text.test_several_options_are_unsure
+9 a leading label: test_answer_text.test_an_option_is_read
+10 refusals are not guesses: test_10_refusals_are_wrong_and_their_rate_is_reported
+11 word boundaries: test_answer_text.test_classes_are_whole_words_and_the_longest_counts
+12 open questions by content: test_answer_text.test_a_letter_is_no_count
+13 replies outside the options:
+    test_answer_text.test_what_is_not_offered_is_never_forced_onto_an_option
+14 numbers: test_answer_text.test_ranges_decimals_and_negatives_are_unsure
+15 cut answers: test_15_answers_cut_short_are_a_state_of_their_own; storing why an answer ended is
+    for the models that generate, none of which is asked yet
+16 thoughts: test_answer_text.test_an_option_is_read
+17 the prompt returned: test_answer_text.test_the_echo_of_a_question_names_nothing; cutting it off
+    by what was passed is for the models that generate
+18 special tokens in the text: test_answer_text.test_an_option_is_read
+19 padding, 20 batch size, 21 sampling, 22 loaded precision: of generation, so none applies to
+    imported answers and to classifiers
+23 cached and fresh answers: test_import_snap.test_the_release_comes_in_several_orders and
+    test_inference.test_an_interrupted_and_a_crashed_run_go_on_where_they_were (answers have ids)
+24 places of the right option: test_24_a_liking_for_a_letter_shows and
+    test_questions.test_an_oracle_is_right_whatever_the_order
+49 ids of categories: test_49_categories_meet_by_name
+50 shifted classes: test_50_unknown_categories_and_images_raise
+51 box formats: test_51_width_and_height_taken_for_corners_raise and
+    test_detection_laws.test_boxes_there_and_back; letterboxes are for adapters of detectors
+52 thresholds: test_52_nothing_is_cut_by_score
+53 limits: test_53_other_limits_than_the_usual
+54 crowded scenes: test_54_crowded_scenes_need_a_higher_limit_which_is_recorded
+55 empty results: test_55_no_detections_are_a_score_of_zero
+56 ids of zero: test_56_ids_of_zero_are_ids
+57 crowds: test_57_ignore_has_no_effect_and_crowds_take_in_stray_boxes
+58 undefined values, areas: test_58_undefined_is_no_number_and_areas_are_those_asked_for
+59 equal scores: test_59_equal_scores_do_not_hang_on_the_order_of_rows
+60 scores that are none, ids of several types: test_60_scores_are_finite_and_ids_of_one_type
+61 sizes of pictures: test_61_boxes_refer_to_the_size_that_is_stated
+62 merged phrases, 63 several labels of one query, 65 order of colors: of the detectors that are
+    run, none of which is asked yet; imported detections come with one label a box
+64 doubled detections: test_64_doubled_detections_cost_precision; no rule removes them
+66 one scorer: test_detection_metrics.test_coco_sample
+85 scenes are resampled: test_85_frames_of_a_scene_are_no_independent_draws
+86 no zero width: test_86_no_interval_has_zero_width
+87 the interval of the mean shown: test_87_the_interval_is_that_of_the_mean_beside_it
+88 corners of kappa: test_88_kappa_at_the_corners
+89 variation of right and wrong, many tests:
+    test_89_coefficient_of_variation_depends_on_what_is_coded and
+    test_89_many_tests_without_any_effect
+90 equal weight of exposures: test_90_better_at_each_exposure_is_better_in_all
 """
 
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,11 +76,13 @@ from evaluate.metrics.average_precision import average_precision
 from evaluate.metrics.bootstrap import group_mean_intervals
 from evaluate.metrics.boxes import xywh_to_xyxy
 from evaluate.metrics.detection_data import Detections, detections_from_coco, truth_from_coco
+from evaluate.metrics.detection_frames import DetectedFrame, frames_to_arrays
 from evaluate.metrics.groups import balanced_mean, group_by
 from evaluate.metrics.lrp import lrp, optimal_lrp
 from evaluate.metrics.matching import match
 from evaluate.metrics.sensitivity import sensitivity
 from evaluate.metrics.trends import holm
+from schemas.records import Instance
 
 HERE = [10.0, 10.0, 90.0, 90.0]
 
@@ -67,6 +124,15 @@ def row_of(n, step=100.0):
     return [[x * step, 0.0, 50.0, 50.0] for x in range(n)]
 
 
+def test_every_pitfall_has_its_place():
+    numbers = {int(found) for found in re.findall(r"(?:^|, )(\d+) ", __doc__, re.M)}
+    assert numbers == {*range(1, 25), *range(49, 67), *range(85, 91)}
+    here = Path(__file__)
+    for module, name in re.findall(r"(?:(test_\w+)\.)?(test_\w+)", __doc__):
+        path = here.with_name(f"{module}.py") if module else here
+        assert f"def {name}(" in path.read_text(encoding="utf-8"), (module, name)
+
+
 # ---- 1 answers ----
 
 
@@ -106,6 +172,37 @@ def test_24_a_liking_for_a_letter_shows():
 
 
 # ---- 4 detectors ----
+
+
+def detected(names, size_px=(200, 100), scale=1.0):
+    """A frame of two categories, and perfect boxes whose labels come in the order given."""
+    boxes = {"cup": (10.0, 10.0, 50.0, 40.0), "tie": (100.0, 20.0, 60.0, 60.0)}
+    truth = tuple(Instance(name, box, box[2] * box[3], (200, 100)) for name, box in boxes.items())
+    payload = {
+        "labels": list(names),
+        "scores": [0.9] * len(names),
+        "boxes_xywh_px": [[scale * side for side in boxes.get(n, (0, 0, 9, 9))] for n in names],
+        "size_px": list(size_px),
+    }
+    return DetectedFrame(1, truth, payload)
+
+
+def score_of(*frames):
+    truth, found, _ = frames_to_arrays(frames)
+    return average_precision(match(truth, found)).summary().ap
+
+
+def test_49_categories_meet_by_name():
+    # whoever numbers tie first, or knows more classes, means the same by a name
+    assert score_of(detected(["cup", "tie"])) == score_of(detected(["tie", "cup"])) == 1
+    assert score_of(detected(["spoon", "tie", "cup"])) == 1  # no object is a spoon: no score
+    assert score_of(detected(["spoon", "fork"])) == 0
+
+
+def test_61_boxes_refer_to_the_size_that_is_stated():
+    # width first: a detector that saw 700 x 1000 upright states (700, 1000)
+    assert score_of(detected(["cup", "tie"], size_px=(1000, 500), scale=5.0)) == 1
+    assert score_of(detected(["cup", "tie"], size_px=(500, 1000), scale=5.0)) < 0.5
 
 
 def test_50_unknown_categories_and_images_raise():

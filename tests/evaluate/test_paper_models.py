@@ -170,3 +170,82 @@ def test_the_command_lists_them():
     told = CliRunner().invoke(evaluate, ["models", "--paper"])
     assert told.exit_code == 0, told.output
     assert "GroundingDINO B (grounding-dino-base)  detection, parameters unknown" in told.output
+
+
+#: What the checkpoints' own configurations say, as far as it differs from the class's defaults.
+_QWEN2_VISION = {
+    "depth": 32, "embed_dim": 1280, "mlp_ratio": 4, "num_heads": 16, "patch_size": 14,
+    "spatial_merge_size": 2, "temporal_patch_size": 2,
+}  # fmt: skip
+
+
+def _qwen2(hidden, inner, heads, groups, vocabulary, tied):
+    return {
+        "text_config": {
+            "hidden_size": hidden, "intermediate_size": inner, "num_hidden_layers": 28,
+            "num_attention_heads": heads, "num_key_value_heads": groups,
+            "vocab_size": vocabulary, "tie_word_embeddings": tied,
+            "rope_scaling": {"rope_type": "default", "mrope_section": [16, 24, 24]},
+        },
+        "vision_config": {"hidden_size": hidden, **_QWEN2_VISION},
+        "tie_word_embeddings": tied,
+    }  # fmt: skip
+
+
+def _paligemma(size_px):
+    return {
+        "text_config": {
+            "model_type": "gemma", "hidden_size": 2048, "intermediate_size": 16384,
+            "num_hidden_layers": 18, "num_attention_heads": 8, "num_key_value_heads": 1,
+            "head_dim": 256, "vocab_size": 257216,
+        },
+        "vision_config": {
+            "model_type": "siglip_vision_model", "hidden_size": 1152,
+            "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
+            "patch_size": 14, "image_size": size_px, "vision_use_head": False,
+        },
+        "projection_dim": 2048,
+    }  # fmt: skip
+
+
+_LLAVA = {
+    "text_config": {
+        "model_type": "llama", "hidden_size": 4096, "intermediate_size": 11008,
+        "num_hidden_layers": 32, "num_attention_heads": 32, "vocab_size": 32000,
+    }
+}  # fmt: skip
+
+TRANSFORMERS = {
+    "detr-resnet-50": ("Detr", "ObjectDetection", {"use_timm_backbone": False}),
+    "Qwen2-VL-7B-Instruct": (
+        "Qwen2VL", "ConditionalGeneration", _qwen2(3584, 18944, 28, 4, 152064, False)
+    ),
+    "Qwen2-VL-2B-Instruct": (
+        "Qwen2VL", "ConditionalGeneration", _qwen2(1536, 8960, 12, 2, 151936, True)
+    ),
+    "llava-v1.6-vicuna-7b": ("LlavaNext", "ConditionalGeneration", _LLAVA),
+    "paligemma-3b-mix-448": ("PaliGemma", "ConditionalGeneration", _paligemma(448)),
+    "paligemma-3b-mix-224": ("PaliGemma", "ConditionalGeneration", _paligemma(224)),
+}  # fmt: skip
+
+
+def test_the_rows_counted_with_transformers_are_those_here():
+    counted = {
+        row.paper_id
+        for row in ROWS
+        if row.parameters and "transformers_count" in row.parameters.sources
+    }
+    assert counted == TRANSFORMERS.keys()
+
+
+@pytest.mark.parametrize("paper_id", TRANSFORMERS)
+def test_sizes_are_those_that_transformers_builds(paper_id):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    family, head, values = TRANSFORMERS[paper_id]
+    config = getattr(transformers, f"{family}Config")(**values)
+    with torch.device("meta"):  # shapes without memory
+        model = getattr(transformers, f"{family}For{head}")(config)
+    parameters = find_paper_model(paper_id).parameters
+    assert parameters is not None
+    assert sum(one.numel() for one in model.parameters()) == round(parameters.millions * 1e6)

@@ -13,12 +13,12 @@ from timm.data import create_transform, resolve_data_config
 from evaluate.errors import EvaluateError
 from evaluate.images import read_image
 from evaluate.inference import ask
-from evaluate.scoring import score_catalog
-from evaluate.summary import answers_by_observer, summarize
+from evaluate.scores import score_observers
+from evaluate.scoring import PAPER, score_catalog
 from evaluate.timm_classifier import TimmClassifier, choose_device, rename_lite_keys
 from evaluate.vocabulary import load_vocabulary
 from evaluate.zoo import checked_weights, find_model
-from schemas.answer_store import list_observers, list_responses
+from schemas.answer_store import CLASSIFICATION, list_answers, list_observers, list_responses
 from schemas.exposure import Exposure
 from schemas.frame_store import list_frames
 from schemas.records import Outcome
@@ -93,12 +93,13 @@ def test_counts_on_the_snap_photographs(snap, model):
     done = list(ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=8))[-1]
     assert (done.asked, done.responses, done.failed) == (20, 20, 0)
     score_catalog(snap.catalog, load_vocabulary())
-    ((observer, answers),) = answers_by_observer(snap.catalog)
-    summary = summarize(observer, answers)
+    (observer,) = list_observers(snap.catalog)
+    answers = list(list_answers(snap.catalog, observer.id, PAPER, CLASSIFICATION))
+    (entry,) = score_observers(snap.catalog, PAPER)
     places = {answer.scene: answer.parsed["place"] for answer in answers}
     assert sum(place == 1 for place in places.values()) == 14
     assert sum(place is not None for place in places.values()) == 18
-    assert (summary.top1.value, summary.top5.value) == (0.7, 0.9)
+    assert (entry["metrics"]["top1"], entry["metrics"]["top5"]) == (0.7, 0.9)
     # what it takes them for: an iPod, a bow tie, a wallet
     mistaken = {a.scene: a.parsed["name"] for a in answers if not a.soft}
     assert mistaken["50_phone"] == "iPod"

@@ -21,6 +21,25 @@ def test_signal_ends_it_cleanly(photo, number):
 
 
 @pytest.mark.wire
+def test_it_ends_with_its_parent_even_a_killed_one(photo):
+    """Nothing of a killed test or demo stays behind."""
+    starts_a_room = (
+        "import subprocess, sys, time\n"
+        f"command = [sys.executable, '-m', 'hardware_mocks', '--scene', {str(photo)!r}]\n"
+        "room = subprocess.Popen([*command, '--end-with-stdin'], stdin=subprocess.PIPE)\n"
+        "time.sleep(100)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", starts_a_room], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        assert "camera" in json.loads(parent.stdout.readline())
+        parent.kill()
+        # The room holds the other end of this pipe: at its end nobody is left.
+        assert parent.stdout.read() == ""
+
+
+@pytest.mark.wire
 def test_ports_can_be_chosen_and_a_taken_one_is_named(photo):
     with darkroom(photo) as room:
         taken = str(room.ready["hub_port"])

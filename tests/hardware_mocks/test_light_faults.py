@@ -108,7 +108,7 @@ def test_light_steps_amid_an_exposure_and_back(faulty):
 
 
 def test_light_drifts_and_back(faulty):
-    room, session = faulty("lux_drift", lux=800, over_s=0.1, for_s=0.1)
+    room, session = faulty("lux_drift", lux=800, over_s=0.1, for_s=2.0)  # long enough to be seen
     session.capture()
     assert comes_true(lambda: room.state()["lux"] == 800)
     assert comes_true(lambda: room.state()["lux"] == 1000)

@@ -8,8 +8,9 @@ import click
 import pytest
 
 from docs.make_commands import PAGE, page, walk
+from experiment.config import DisplayConfig, TrialsConfig
 from rig.cli import snaprig
-from rig.config import CameraConfig, MeterConfig, PreflightConfig
+from rig.config import AlertsConfig, CameraConfig, MeterConfig, PreflightConfig
 from schemas.plan import Lighting, SweepPlan
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,19 @@ def test_every_command_shows_an_example(path):
     assert "Examples:" in (COMMANDS[path].help or ""), path
 
 
-@pytest.mark.parametrize("model", [CameraConfig, MeterConfig, PreflightConfig, Lighting, SweepPlan])
+@pytest.mark.parametrize(
+    "model",
+    [
+        AlertsConfig,
+        CameraConfig,
+        MeterConfig,
+        PreflightConfig,
+        Lighting,
+        SweepPlan,
+        DisplayConfig,
+        TrialsConfig,
+    ],
+)
 def test_every_setting_is_documented(model):
     text = (ROOT / "docs/configuration.md").read_text(encoding="utf-8")
     for key in set(model.model_fields) - {"name"}:

@@ -371,6 +371,21 @@ def test_a_failed_release_lets_go_of_the_button(camera, body, error, usual):
     assert bool(body.did("trigger")) is usual
 
 
+@pytest.mark.parametrize(
+    ("target", "error"), [("Memory card", AskOperator), ("Internal RAM", Retry)]
+)
+def test_no_shots_left_mean_a_full_card_only_where_pictures_go_to_it(
+    body, clock, monkeypatch, target, error
+):
+    monkeypatch.setattr(gphoto_camera, "Session", lambda port: ScriptedSession(body, port))
+    camera = GphotoCamera("ptpip:127.0.0.1:9", target=target, now_s=clock.now_s, sleep=clock.sleep)
+    body.values["availableshots"] = "0"
+    camera.open()
+    body.errors["set eosremoterelease"].append(Retry("no"))
+    with pytest.raises(error):
+        camera.shoot(5)
+
+
 def test_a_failed_trigger_lets_go_of_the_button_too(camera, body):
     body.choices["eosremoterelease"] = ("None", "Press Full", "Release Full")
     camera.open()

@@ -106,7 +106,6 @@ def test_a_body_made_ready_passes_and_everything_is_told():
         ("battery", "fail", {"batterylevel": "0%"}),
         ("shutter", "warn", {"shuttercounter": "99500"}),
         ("shutter", "warn", {"shuttercounter": None}),
-        ("shots_left", "fail", {"availableshots": "0"}),
         ("shots_left", "warn", {"availableshots": None}),
         ("clock", "warn", {"datetimeutc": "1000000000"}),
         ("clock", "warn", {"datetimeutc": None}),
@@ -271,6 +270,16 @@ def test_few_shots_left_matter_on_a_card_only():
     assert findings(seen(**few), card)["shots_left"].status == "warn"
     assert findings(seen(**few), card, exposures=FULL[:4])["shots_left"].status == "ok"
     assert findings(seen(availableshots="5"))["shots_left"].status == "ok"
+
+
+def test_no_shots_left_refuse_a_run_only_where_pictures_go_to_the_card():
+    """A body without a card tells 0, and takes pictures to the computer's memory all the same."""
+    none = {"availableshots": "0"}
+    card = findings(seen(**none, capturetarget="Memory card"), CameraConfig(target="Memory card"))
+    assert (card["shots_left"].status, card["shots_left"].found) == ("fail", "0")
+    memory = findings(seen(**none))["shots_left"]
+    assert (memory.status, "computer's memory" in memory.found) == ("warn", True)
+    assert "card" in memory.action
 
 
 @pytest.mark.parametrize(

@@ -282,12 +282,15 @@ def test_a_run_without_a_status_crashed_or_runs(catalog, run_id):
 
 
 def test_readings_and_events_in_order(catalog, run_id):
+    # Between the second and the third somebody set the wall clock back by an hour.
+    moments_s = (0, 1, -3599, -3598)
     readings = [
-        capture_store.StoredReading(NOW + timedelta(seconds=s), 1000 + s, 250 * s)
-        for s in (2, 0, 1)
+        capture_store.StoredReading(NOW + timedelta(seconds=s), 1000 + nth, 250 * nth)
+        for nth, s in enumerate(moments_s)
     ]
-    capture_store.add_readings(catalog, run_id, readings)
-    assert [r.lux for r in capture_store.list_readings(catalog, run_id)] == [1000, 1001, 1002]
+    for part in (readings[:3], readings[3:]):
+        capture_store.add_readings(catalog, run_id, part)
+    assert capture_store.list_readings(catalog, run_id) == readings
     capture_store.add_event(catalog, run_id, "retry", "1-60_400_f5-6", "busy")
     (event,) = capture_store.list_events(catalog, run_id)
     assert (event.kind, event.detail) == ("retry", "busy")

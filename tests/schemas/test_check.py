@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from schemas import answer_store, capture_store, frame_store
-from schemas.check import check_files, sha256_of
+from schemas.check import check_files
+from schemas.copying import sha256_of
 from schemas.exposure import Exposure
 from schemas.jpeg import read_exif
 from schemas.plan import Lighting, SweepPlan

@@ -169,13 +169,7 @@ def write_table(table: Table, folder: Path) -> TableFiles:
 
 
 def escape_latex(text: str) -> str:
-    """Text as LaTeX prints it.
-
-    Examples
-    --------
-    >>> escape_latex("50 % of A_1 & B")
-    '50 \\\\% of A\\\\_1 \\\\& B'
-    """
+    """Text as LaTeX prints it: every character of its own is escaped."""
     return "".join(_LATEX.get(character, character) for character in text)
 
 

@@ -79,3 +79,12 @@ def _stem(exposure: Exposure) -> str:
             (APERTURES, exposure.f_number),
         )
     )
+
+
+def spell_seconds(seconds: float) -> str:
+    """A duration as the release's list has it (``1/40``, ``0.4``); reading it gives it back."""
+    denominator = round(1 / seconds)
+    if denominator > 1 and 1 / denominator == seconds and seconds < 0.3:
+        return f"1/{denominator}"
+    short = f"{seconds:g}"
+    return short if float(short) == seconds else repr(seconds)

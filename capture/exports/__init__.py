@@ -1,0 +1,1 @@
+"""The catalog's accepted frames as datasets that others can use."""

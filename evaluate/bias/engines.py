@@ -1,0 +1,70 @@
+"""Run a function over many tasks: here, in processes, or on a Ray cluster. Results in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+def run_serial(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
+    """One task after the other in this process."""
+    return map(function, tasks)
+
+
+def run_processes(
+    function: Callable[[Task], Result], tasks: Iterable[Task], workers: int
+) -> Iterator[Result]:
+    """Tasks in `workers` processes, no more than a few ahead of what is consumed."""
+    # spawn: a forked child would inherit open database connections and threads' locks
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from _windowed(
+            lambda task: pool.submit(function, task), lambda future: future.result(), tasks, workers
+        )
+
+
+def run_ray(
+    function: Callable[[Task], Result], tasks: Iterable[Task], address: str, workers: int
+) -> Iterator[Result]:
+    """Tasks on a Ray cluster; a task whose worker dies is run again elsewhere.
+
+    Parameters
+    ----------
+    address : str
+        ``auto`` for the cluster of this machine, ``local`` to start one here, or its address.
+    """
+    import ray
+
+    # tasks are idempotent, so a lost worker costs its task's time and nothing else
+    ray.init(
+        address=None if address == "local" else address,
+        num_cpus=workers if address == "local" else None,
+        include_dashboard=False,
+        log_to_driver=False,
+    )
+    remote = ray.remote(max_retries=5)(function)
+    try:
+        fetch: Callable[[Any], Result] = ray.get
+        yield from _windowed(remote.remote, fetch, tasks, workers)
+    finally:
+        ray.shutdown()
+
+
+def _windowed(
+    submit: Callable[[Task], Any],
+    result: Callable[[Any], Result],
+    tasks: Iterable[Task],
+    workers: int,
+) -> Iterator[Result]:
+    waiting: deque[Any] = deque()
+    for task in tasks:
+        waiting.append(submit(task))
+        if len(waiting) > 2 * workers:
+            yield result(waiting.popleft())
+    while waiting:
+        yield result(waiting.popleft())

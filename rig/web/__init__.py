@@ -1,0 +1,1 @@
+"""What the web pages of the project share: the page shell, and the checks of requests."""
