@@ -19,15 +19,12 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from evaluate.color.measure import LUMA
 from evaluate.errors import EvaluateError
-from evaluate.release.masks import decode_rle
+from schemas.masks import decode_rle, same_proportions
 from schemas.records import Instance
 
 #: Sides, in pixels, below which a picture is not scaled down: a color's share of a region is then
 #: known to better than a percent.
 SMALLEST_PX: Final = (320, 200)
-
-#: Largest relative difference of the sides' ratio between a mask and the picture it belongs to.
-_SAME_SHAPE: Final = 0.02
 
 _ORIENTATION: Final = 0x0112
 
@@ -109,10 +106,10 @@ def fit_mask(mask: Mask, height_px: int, width_px: int) -> Mask:
     Raises
     ------
     EvaluateError
-        If the sides' ratio differs: it is the mask of another picture.
+        If the two have other proportions: it is the mask of another picture.
     """
     rows, columns = mask.shape
-    if abs(rows * width_px / (columns * height_px) - 1) > _SAME_SHAPE:
+    if not same_proportions((columns, rows), (width_px, height_px)):
         raise EvaluateError(
             f"the mask is of a picture of {columns} x {rows}, this one has another shape "
             f"({width_px} x {height_px})"

@@ -17,11 +17,11 @@ from evaluate.color.measure import measure, name_color
 from evaluate.color.measuring import measure_catalog
 from evaluate.color.pixels import decode_small, fit_mask, mean_luma, object_mask
 from evaluate.errors import EvaluateError
-from evaluate.release.masks import mask_instances
 from rig.cli import snaprig
 from schemas.color_store import FRAME, SCENE, list_color_frames, list_color_labels
 from schemas.exposure import Exposure
 from schemas.import_store import put_instances
+from schemas.masks import mask_instances
 from schemas.records import Instance
 from tests.evaluate.conftest import jpeg
 
