@@ -26,6 +26,7 @@ HELP = {
     "bias": "Capture bias of image collections, from their Exif.",
     "capture": "Plan, run and resume sweeps.",
     "check": "Verify every file against its row.",
+    "color": "What the color of an object against its background does to answers.",
     "daemon": "Own the devices, serve dashboard and API.",
     "darkroom": "Run the virtual dark room: a Canon and a lux meter on the wire.",
     "demo": "The whole chain once: virtual sweep, real model, report.",

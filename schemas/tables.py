@@ -279,3 +279,23 @@ verdicts = Table(
     Column("hard", Integer),
     Column("error_kind", String, nullable=False),
 )
+
+# Dominant colors of an object and its background: many labels a frame, the best one counts.
+color_labels = Table(
+    "color_labels",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("frame_id", ForeignKey("frames.id", ondelete="CASCADE"), nullable=False),
+    # scene: the object's own color, valid for all frames of its scene; frame: as it appears here
+    Column("scope", String, nullable=False),
+    Column("kind", String, nullable=False),  # adjudicated, human, imported, measured
+    Column("foreground", String, nullable=False),
+    Column("background", String, nullable=False),
+    Column("labeler", String, nullable=False),  # a pseudonym, a file, or the measure's settings
+    Column("round", Integer, nullable=False),
+    Column("labeled_at", UtcDateTime, nullable=False),
+    Column("foreground_luma", Float),  # mean over the region, 0 to 255; NULL: not measured
+    Column("background_luma", Float),
+    # one label a labeler and round; also finds the labels of a frame
+    UniqueConstraint("frame_id", "scope", "kind", "labeler", "round"),
+)
