@@ -13,7 +13,16 @@ from sqlalchemy import Connection, Table
 
 from schemas.frame_store import FINAL
 from schemas.ruling_store import PROTOCOL
-from schemas.tables import events, frames, instances, light_readings, lightings, runs, scenes
+from schemas.tables import (
+    color_labels,
+    events,
+    frames,
+    instances,
+    light_readings,
+    lightings,
+    runs,
+    scenes,
+)
 from schemas.tables import imports as imports_table
 from schemas.tables import observers as observers_table
 from schemas.tables import responses as responses_table
@@ -156,7 +165,7 @@ def put_sweep(connection: Connection, sweep: Sweep) -> dict[str, int]:
 
 
 def put_objects_and_questions(connection: Connection) -> dict[str, int]:
-    """Add objects of scenes that have none, stimuli and import notes; how many of each."""
+    """Add objects of scenes that have none, stimuli, colors and import notes; how many of each."""
     marked = "WHERE s.id NOT IN (SELECT scene_id FROM main.instances)"
     of_scene = """
         JOIN other.scenes os ON os.id = o.scene_id JOIN main.scenes s ON s.name = os.name
@@ -179,6 +188,8 @@ def put_objects_and_questions(connection: Connection) -> dict[str, int]:
             AND stimuli.options = '[]' AND t.options != '[]'
         """  # noqa: S608
     )
+    same = f"JOIN (SELECT o.id AS theirs, f.id AS ours {SAME_FRAMES}) m ON m.theirs = o.frame_id"
+    done["color_labels"] = _copy(connection, color_labels, same, "WHERE 1", {"frame_id": "m.ours"})
     done["imports"] = _copy(connection, imports_table, "", "WHERE 1")
     return done
 

@@ -14,6 +14,13 @@ from hypothesis import strategies as st
 from rig.errors import Abort
 from schemas.catalog import CatalogError
 from schemas.check import check_files
+from schemas.color_store import (
+    SCENE,
+    ColorLabel,
+    list_color_frames,
+    list_color_labels,
+    put_color_labels,
+)
 from schemas.frame_store import add_frame
 from schemas.merging import merge_workspaces
 from schemas.plan import Lighting
@@ -415,3 +422,19 @@ def test_any_two_disjoint_workspaces_become_their_union(tmp_path_factory, shot):
     assert content(pair[0]) == expected
     for made in pair:
         made.catalog.close()
+
+
+def test_color_labels_follow_their_frames(labs):
+    ours, theirs = labs
+    frame = list_color_frames(theirs.catalog)[0]
+    put_color_labels(
+        theirs.catalog,
+        [ColorLabel(frame.frame_id, SCENE, "human", "blue", "gray", "L1")],
+    )
+    for added in (1, 0):
+        done = merge_workspaces(ours.workspace, theirs.workspace)
+        assert done.added["color_labels"] == added
+    (label,) = list_color_labels(ours.catalog)
+    (here,) = [f for f in list_color_frames(ours.catalog) if f.frame_id == label.frame_id]
+    assert (here.scene, here.path) == (frame.scene, frame.path)
+    assert (label.foreground, label.background, label.labeler) == ("blue", "gray", "L1")
