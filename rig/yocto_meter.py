@@ -189,7 +189,12 @@ class _Library:
 
     def register(self, url: str) -> None:
         text = self._text()
-        code = int(self._yapi.RegisterHub(url, text))
+        try:
+            code = int(self._yapi.RegisterHub(url, text))
+        except Exception as error:  # an answer that breaks off surfaces as IndexError and the like
+            raise Reconnect(
+                f"The meter's hub {url} gave no usable answer: {error}", _ALIVE
+            ) from error
         if code == 0:
             self._hubs.append(url)
             return

@@ -9,7 +9,7 @@ import pytest
 
 from rig import yocto_meter
 from rig.errors import Reconnect, Retry
-from rig.yocto_meter import _Device
+from rig.yocto_meter import _Device, _Library
 
 INVALID = -1.79769313486231e308
 
@@ -96,3 +96,15 @@ def test_libusb_comes_from_its_package_where_the_system_has_none(monkeypatch):
 
     assert [mode for _, mode in loaded] == [ctypes.RTLD_GLOBAL]
     assert loaded[0][0].is_file()
+
+
+def test_a_hub_whose_answer_breaks_off_is_registered_again_later(monkeypatch):
+    class Broken:
+        def RegisterHub(self, _url, _text):  # noqa: N802 - the library's name
+            raise IndexError("string index out of range")  # as its parser does
+
+    library = object.__new__(_Library)
+    monkeypatch.setattr(library, "_yapi", Broken(), raising=False)
+    monkeypatch.setattr(library, "_text", str, raising=False)
+    with pytest.raises(Reconnect, match="no usable answer: string index"):
+        library.register("http://127.0.0.1:4444")

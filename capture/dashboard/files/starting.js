@@ -8,6 +8,9 @@ import { put, read, watch } from './state.js';
 
 const LONG = 8; // scenes from which on there is a field to find one
 
+/** Whether a start is under way, or refused and its choices not yet read anew. */
+let starting = false;
+
 export function start() {
   watch('state', draw);
   watch('link', draw);
@@ -78,13 +81,25 @@ function draw() {
   show(byId('start'), can);
   const { batch, plan, scene, lighting } = choice();
   const complete = batch !== null || (plan !== undefined && Boolean(scene && lighting));
-  mark(byId('start-now'), 'disabled', !can || !live() || !complete);
+  mark(byId('start-now'), 'disabled', !can || !live() || !complete || starting);
   mark(byId('check-now'), 'disabled', !can || !live() || !scene || !lighting);
   say(byId('start-now'), batch ? `Start batch ${batch}` : complete ? `Start ${scene} under ${lighting}` : 'Start');
 }
 
 async function begin(event) {
   event.preventDefault();
+  if (starting) return;
+  starting = true;
+  draw();
+  try {
+    await order();
+  } finally {
+    starting = false;
+    draw();
+  }
+}
+
+async function order() {
   const { batch, plan, scene, lighting } = choice();
   // The revision that these choices were read with: if the rig has moved on since, it says so.
   const sweep = byId('guided').checked ? 'guided' : 'exhaustive';
