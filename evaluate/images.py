@@ -14,8 +14,8 @@ from evaluate.errors import EvaluateError
 _PLAIN_MODES = ("RGB", "L", "CMYK")
 
 
-def read_image(path: Path, sha256: str) -> Image.Image:
-    """Decode a picture to upright 8-bit RGB.
+def read_bytes(path: Path, sha256: str) -> bytes:
+    """The bytes of a stored file.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def read_image(path: Path, sha256: str) -> Image.Image:
     Raises
     ------
     EvaluateError
-        If the file is missing, has other bytes, or cannot be decoded whole.
+        If the file is missing or has other bytes.
     """
     try:
         data = path.read_bytes()
@@ -35,6 +35,18 @@ def read_image(path: Path, sha256: str) -> Image.Image:
     found = hashlib.sha256(data).hexdigest()
     if found != sha256:
         raise EvaluateError(f"{path.name} has sha256 {found[:12]}…, the catalog {sha256[:12]}…")
+    return data
+
+
+def read_image(path: Path, sha256: str) -> Image.Image:
+    """Decode a picture to upright 8-bit RGB; `sha256` as in `read_bytes`.
+
+    Raises
+    ------
+    EvaluateError
+        If the file is missing, has other bytes, or cannot be decoded whole.
+    """
+    data = read_bytes(path, sha256)
     try:
         with Image.open(io.BytesIO(data)) as picture:
             if picture.mode not in _PLAIN_MODES:
