@@ -183,7 +183,7 @@ def _serve(
     )
     _say_agreement(document["agreement"])
     if document["differ"]:
-        click.echo(f"labels of {document['differ']:,} pictures differ: --adjudicate decides")
+        click.echo(f"pictures with differing labels: {document['differ']:,}; --adjudicate decides")
 
 
 def _say(document: dict[str, Any], do_agreement: bool) -> None:

@@ -342,7 +342,11 @@ def test_a_signal_ends_it_and_nothing_is_lost(pictures, number):
     command = [sys.executable, "-m", "rig", "-w", str(pictures.workspace.root), "color", "label"]
     command += ["--labeler", "L1", "--listen", "127.0.0.1:0", "--json"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path.cwd()
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
     )
     try:
         line = process.stderr.readline()

@@ -19,14 +19,13 @@ export function words(left) {
   if (taken_s.length === 0) return '';
   const sorted = [...taken_s].sort((a, b) => a - b);
   const median_s = sorted[Math.floor(sorted.length / 2)];
-  const now = `last ${short(taken_s.at(-1))}, median ${short(median_s)} a picture`;
-  return left > 0 ? `${now}; ${long(left * median_s)} left` : now;
+  const now = `· ${short(taken_s.at(-1))}, median ${short(median_s)}`;
+  return left > 0 ? `${now} · ${long(left * median_s)} left` : `${now} a picture`;
 }
 
 const short = (s) => (s < 100 ? `${s.toFixed(1)} s` : long(s));
 
 function long(s) {
-  if (s < 60) return 'under 1 min';
-  const minutes = Math.round(s / 60);
+  const minutes = Math.ceil(s / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

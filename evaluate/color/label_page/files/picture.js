@@ -25,6 +25,7 @@ export function showPicture(id, alt, next, onSeen) {
     show(image, false);
     show(byId('broken'), false);
     setZoom(1);
+    follow();
     if (id === null) image.removeAttribute('src');
     else {
       image.onload = () => {
@@ -63,14 +64,16 @@ function setZoom(factor, x = 0.5, y = 0.5) {
   stage.scrollTop = y * stage.scrollHeight - stage.clientHeight / 2;
 }
 
-/** Follow the look: a picture in a night look has no colors to judge, and is not shown. */
+/** A picture in a night look has no colors to judge, and is not shown. */
+function follow() {
+  show(byId('dark-only'), look() !== 'dark');
+  show(byId('stage'), look() === 'dark');
+  show(byId('view'), at !== null);
+}
+
+/** Follow the look, and enlarge around the point that is clicked. */
 export function start() {
-  const follow = () => {
-    show(byId('dark-only'), look() !== 'dark');
-    show(byId('stage'), look() === 'dark');
-  };
   onLook(follow);
-  follow();
   byId('picture').addEventListener('click', (event) => {
     const box = event.target.getBoundingClientRect();
     nextZoom((event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
