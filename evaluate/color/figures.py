@@ -24,9 +24,9 @@ from evaluate.color.scores import (
     robustness,
     score_subset,
 )
-from evaluate.color.views import corruption
 from evaluate.report.figures import Drawing, draw
 from evaluate.report.style import GRID, INK, MUTED, series_look
+from evaluate.views import corruption
 
 Item = Drawing | Missing
 

@@ -12,8 +12,8 @@ import numpy as np
 from evaluate.color.data import GROUPS, UNKNOWN, Bools, ColorData, ColorFrames, Ints, Seen, Series
 from evaluate.color.groups import COMPARED, Group
 from evaluate.color.metrics import absolute_gap, scr, scvr
-from evaluate.color.views import GRAYSCALE, ORIGINAL, corruption, frequencies
 from evaluate.metrics.accuracy import accuracy, wilson
+from evaluate.views import GRAYSCALE, ORIGINAL, corruption, frequencies
 
 #: The middle of the luma range of 0 to 1; how far from it a picture's mean may lie, and how far
 #: apart the means of object and background may.

@@ -18,7 +18,6 @@ from evaluate.color.labels import agreement
 from evaluate.color.metrics import absolute_gap, accuracy_by, degradation, scr, scvr
 from evaluate.color.scores import GroupScore
 from evaluate.color.trend_tests import tests_of as group_tests_of
-from evaluate.color.views import corruption, frequencies
 from schemas.records import Observer
 
 PAGE = Path(__file__).parents[2] / "docs/color.md"
@@ -187,10 +186,3 @@ def test_a_specification_wins_over_the_name():
     spec = {"family": "Mine", "training": "advanced", "parameters_millions": 12.5}
     found = lineage(Observer("resnet50", "model", spec))
     assert (found.shown_family, found.parameters_millions) == ("Mine, advanced", 12.5)
-
-
-def test_names_of_views():
-    assert corruption("corruption:gaussian_noise:3") == ("gaussian_noise", 3)
-    assert corruption("corruption:gaussian_noise:6") is None
-    assert frequencies("low:16") == ("low", 16)
-    assert frequencies("lower:16") is None
