@@ -29,7 +29,7 @@ def test_examples_in_the_docstrings_and_on_the_page():
     assert done.failed == 0
     text = PAGE.read_text(encoding="utf-8")
     examples = re.findall(r"<!-- tested -->\n```python\n(.*?)```", text, re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     runner = doctest.DocTestRunner()
     for number, example in enumerate(examples):
         test = doctest.DocTestParser().get_doctest(example, {}, f"color.md {number}", None, None)
