@@ -113,12 +113,20 @@ def figure_13(data: ColorData, side: str) -> Item:
     )
 
 
-def figure_11(data: ColorData, picture: Picture) -> Item:
-    """Hard frames that most models get wrong, those that people get right first."""
+def figure_11(data: ColorData, picture: Picture, attended: str = "") -> Item:
+    """Hard frames that most models get wrong, those that people get right first.
+
+    With `attended`, a model's name: of these the ones that it gets wrong. `picture` shows where it
+    looks.
+    """
     name, title = "figure-11-mistakes", "Figure 11: Hard frames that models get wrong"
     frames = data.frames
     hard = frames.group == GROUPS.index(Group.HARD)
     wrong = _count(data.models, lambda right: ~right, hard)
+    if attended:
+        title += f", and where {attended} looks"
+        its = _count([one for one in data.models if one.name == attended], lambda r: ~r, hard)
+        wrong = Counter({at: number for at, number in wrong.items() if its[at]})
     asked = _count(data.models, lambda right: right | ~right, hard)
     by_people = _count(data.people, lambda right: right, hard)
     # of a scene's frames the best exposed one: that nobody can see black is no news
@@ -137,7 +145,8 @@ def figure_11(data: ColorData, picture: Picture) -> Item:
             scenes.add(scene)
             shown.append((at, small))
     if not shown:
-        return Missing(name, title, "no model was wrong on a Hard frame whose file is here")
+        nobody = f"{attended} was not" if attended else "no model was"
+        return Missing(name, title, f"{nobody} wrong on a Hard frame whose file is here")
     across = min(3, len(shown))
     down = math.ceil(len(shown) / across)
 

@@ -30,6 +30,7 @@ from evaluate.report.figures import Drawing, FigureFiles, write_files
 from evaluate.report.tables.table import Table, write_table
 from evaluate.scoring import score_catalog
 from evaluate.vocabulary import load_vocabulary
+from schemas.answer_store import list_observers
 from schemas.capture_store import list_runs
 from schemas.catalog import Catalog
 from schemas.color_store import ColorFrame
@@ -77,23 +78,35 @@ class ColorReport:
 
 
 def write_report(
-    catalog: Catalog, workspace: Workspace, page: Path, watch: Callable[[int, int], None]
+    catalog: Catalog,
+    workspace: Workspace,
+    page: Path,
+    watch: Callable[[int, int], None],
+    attended: str = "",
 ) -> ColorReport:
     """Write the page to `page`, figures and tables to folders beside it.
 
     Responses without a verdict are scored first, and the luma of imported pictures is measured.
 
+    Parameters
+    ----------
+    watch : callable
+        Called with frames whose luma was measured, and how many are to be.
+    attended : str
+        Model of the zoo whose attention Figure 11 shows; empty for none.
+
     Raises
     ------
     EvaluateError
-        If the workspace's vocabulary cannot be read.
+        If the workspace's vocabulary cannot be read, or the model's attention cannot be shown.
     """
+    picture = _attention(catalog, workspace, attended) if attended else picture_maker(workspace)
     vocabulary = load_vocabulary(workspace.root)
     score_catalog(catalog, vocabulary, only_new=True)
     unreadable = measure_luma(catalog, workspace, watch)
     data = gather(catalog, vocabulary)
     simulated = any(run.simulated for run in list_runs(catalog))
-    items = all_items(catalog, data, picture_maker(workspace), simulated)
+    items = all_items(catalog, data, picture, simulated, attended)
     html = render(items, data, workspace.root.resolve().name, simulated)
     files = tuple(
         write_files(one, page.parent / "figures") for one in items if isinstance(one, Drawing)
@@ -107,7 +120,11 @@ def write_report(
 
 
 def all_items(
-    catalog: Catalog, data: ColorData, picture: color_figures.Picture, simulated: bool
+    catalog: Catalog,
+    data: ColorData,
+    picture: color_figures.Picture,
+    simulated: bool,
+    attended: str = "",
 ) -> list[Item]:
     """Figures and tables in the order of the page; `Missing` stands for what has no data."""
     rows = group_rows(data, subsets(data))
@@ -139,7 +156,7 @@ def all_items(
         ),
         tables.table_5(boxes),
         color_figures.figure_10_colors(data),
-        color_figures.figure_11(data, picture),
+        color_figures.figure_11(data, picture, attended),
         figures.figure_12(data),
         color_figures.figure_13(data, "background"),
         color_figures.figure_13(data, "foreground"),
@@ -178,6 +195,16 @@ def picture_maker(workspace: Workspace) -> color_figures.Picture:
         return buffer.getvalue()
 
     return make
+
+
+def _attention(catalog: Catalog, workspace: Workspace, name: str) -> color_figures.Picture:
+    if name not in {one.name for one in list_observers(catalog) if one.kind == "model"}:
+        raise EvaluateError(
+            f"{name} has no answers in this catalog: `snaprig evaluate run --model {name}` first"
+        )
+    from evaluate.color.attention import attention_maker, load_watched
+
+    return attention_maker(workspace, load_watched(name))
 
 
 def render(items: Sequence[Item], data: ColorData, title: str, simulated: bool) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import timm
 import torch
+from click.testing import CliRunner
 from PIL import Image
 from torch import nn
 
@@ -16,9 +17,13 @@ from evaluate.color.attention import (
     overlay,
     seen_box,
 )
+from evaluate.color.report import write_report
 from evaluate.errors import EvaluateError
-from schemas.color_store import list_color_frames
+from rig.cli import snaprig
+from schemas.color_store import SCENE, ColorLabel, list_color_frames, put_color_labels
 from schemas.exposure import Exposure
+from schemas.records import Observer
+from tests.evaluate.color_catalog import PAIRS, answer
 from tests.evaluate.conftest import jpeg
 
 
@@ -159,3 +164,44 @@ def test_frames_of_a_workspace(lab):
         assert shown.size == (48, 32)
     lab.workspace.resolve(frame.path).write_bytes(b"cut")
     assert make(frame, 48) is None
+
+
+def wrong_and_right(lab):
+    """Two Hard frames with files, of which the model m got the first wrong."""
+    frames = [
+        lab.frame(scene, "bright", Exposure(1 / 60, 100, 8.0), jpeg(number))
+        for number, scene in enumerate(("mug", "glass"))
+    ]
+    labels = [ColorLabel(one, SCENE, "human", *PAIRS["Hard"], "ann") for one in frames]
+    put_color_labels(lab.catalog, labels)
+    answer(lab, Observer("m", "model"), {frames[0]: False, frames[1]: True})
+    answer(lab, Observer("other", "model"), dict.fromkeys(frames, False))
+    return frames
+
+
+def test_figure_11_shows_where_the_model_looks_on_what_it_got_wrong(lab, monkeypatch):
+    wrong, _ = wrong_and_right(lab)
+    loaded = []
+
+    def load(name):
+        loaded.append(name)
+        return WATCHED
+
+    monkeypatch.setattr("evaluate.color.attention.load_watched", load)
+    page = lab.workspace.root / "color" / "index.html"
+    done = write_report(lab.catalog, lab.workspace, page, lambda *_: None, "m")
+    assert loaded == ["m"]
+    [figure] = [one for one in done.figures if one.name == "figure-11-mistakes"]
+    assert "where m looks" in page.read_text()
+    rows = figure.csv.read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == [str(wrong)]
+    write_report(lab.catalog, lab.workspace, page, lambda *_: None)
+    assert len(figure.csv.read_text().splitlines()) == 3  # without it, both frames
+
+
+def test_a_model_without_answers_is_refused(lab):
+    wrong_and_right(lab)
+    command = ["-w", str(lab.workspace.root), "color", "report", "--attention", "resnet50"]
+    done = CliRunner().invoke(snaprig, command)
+    assert done.exit_code == 1
+    assert "resnet50 has no answers in this catalog: `snaprig evaluate run" in done.output
