@@ -93,15 +93,6 @@ def models(paper: bool, as_json: bool) -> None:
     help="Frames asked at once.",
 )
 @click.option("--as", "alias", help="Name of the observer in the catalog (default: the model's).")
-@click.option(
-    "--view",
-    "views",
-    multiple=True,
-    default=("original",),
-    show_default=True,
-    help="How frames are seen: original, grayscale, low:RADIUS, high:RADIUS, "
-    "corruption:NAME:SEVERITY; repeat.",
-)
 @click.option("--retry-failed", is_flag=True, help="Ask again about frames that failed before.")
 @_JSON
 @click.pass_obj
@@ -112,7 +103,6 @@ def run(
     device: str,
     batch_size: int,
     alias: str | None,
-    views: tuple[str, ...],
     retry_failed: bool,
     as_json: bool,
 ) -> None:
@@ -124,7 +114,6 @@ def run(
     Examples:
       snaprig -w lab evaluate run --model tf_efficientnet_lite2
       snaprig -w lab evaluate run --model tf_efficientnet_lite2 --device cuda --json
-      snaprig -w lab evaluate run --model tf_efficientnet_lite2 --view grayscale --view low:16
     """  # noqa: D301
     if alias is not None and len(names) > 1:
         raise click.UsageError("--as names one observer: give one --model with it")
@@ -141,7 +130,6 @@ def run(
                 device=device,
                 batch_size=batch_size,
                 alias=alias,
-                views=views,
                 retry_failed=retry_failed,
                 stop=stop.is_set,
             )

@@ -13,16 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-import numpy as np
-from PIL import Image
-
 from evaluate.errors import EvaluateError
 from evaluate.images import read_image
 from evaluate.model import Classifier, Label, Prepared
-from evaluate.views import View, find_view
 from schemas.answer_store import (
     CLASSIFICATION,
-    ORIGINAL,
     PendingStimulus,
     add_responses,
     ensure_stimuli,
@@ -67,7 +62,6 @@ def ask(
     model: Classifier,
     *,
     batch_size: int = 16,
-    view: View | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[Progress]:
     """Ask a model about all accepted manual frames that it has not answered.
@@ -76,8 +70,6 @@ def ask(
     ----------
     name : str
         Of the observer in the catalog.
-    view : View or None
-        How the frames are seen; None: as they are.
     stop : callable
         Asked before each batch; True ends the work with `interrupted` set.
 
@@ -92,14 +84,13 @@ def ask(
         If the name stands for another model.
     """
     observer_id = put_observer(catalog, Observer(name, "model", model.spec))
-    seen = find_view(ORIGINAL) if view is None else view
-    ensure_stimuli(catalog, CLASSIFICATION, seen.name)
-    pending = pending_stimuli(catalog, observer_id, CLASSIFICATION, seen.name)
+    ensure_stimuli(catalog, CLASSIFICATION)
+    pending = pending_stimuli(catalog, observer_id, CLASSIFICATION)
     progress = Progress(asked=len(pending))
     yield progress
     batches = [pending[at : at + batch_size] for at in range(0, len(pending), batch_size)]
     with ThreadPoolExecutor(reader_count(), thread_name_prefix="reader") as readers:
-        for batch, inputs in _read_ahead(readers, workspace, model, seen, batches):
+        for batch, inputs in _read_ahead(readers, workspace, model, batches):
             if stop():
                 readers.shutdown(wait=False, cancel_futures=True)
                 yield replace(progress, interrupted=True)
@@ -122,14 +113,11 @@ def _read_ahead(
     readers: ThreadPoolExecutor,
     workspace: Workspace,
     model: Classifier,
-    view: View,
     batches: list[list[PendingStimulus]],
 ) -> Iterator[tuple[list[PendingStimulus], _Inputs]]:
     waiting: deque[tuple[list[PendingStimulus], list[Future[Prepared | EvaluateError]]]] = deque()
     for batch in batches:
-        waiting.append(
-            (batch, [readers.submit(_read, workspace, model, view, item) for item in batch])
-        )
+        waiting.append((batch, [readers.submit(_read, workspace, model, item) for item in batch]))
         if len(waiting) > AHEAD:
             ready, futures = waiting.popleft()
             yield ready, [future.result() for future in futures]
@@ -139,14 +127,11 @@ def _read_ahead(
 
 
 def _read(
-    workspace: Workspace, model: Classifier, view: View, item: PendingStimulus
+    workspace: Workspace, model: Classifier, item: PendingStimulus
 ) -> Prepared | EvaluateError:
     # Any other exception is a defect of ours and must end the run.
     try:
-        image = read_image(workspace.resolve(item.path), item.sha256)
-        if view.name != ORIGINAL:
-            image = Image.fromarray(view.apply(np.asarray(image)))
-        return model.prepare(image)
+        return model.prepare(read_image(workspace.resolve(item.path), item.sha256))
     except EvaluateError as error:
         return error
     except WorkspaceError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -21,9 +21,8 @@ from rich.text import Text
 
 from evaluate.inference import Progress, ask, reader_count
 from evaluate.timm_classifier import TimmClassifier, set_up_torch
-from evaluate.views import find_view
 from evaluate.zoo import find_model
-from schemas.answer_store import ORIGINAL, delete_failed_responses, list_observers
+from schemas.answer_store import delete_failed_responses, list_observers
 from schemas.catalog import Catalog
 from schemas.workspace import Workspace
 
@@ -36,23 +35,16 @@ class ModelRun:
     device: str
     progress: Progress
     duration_s: float
-    view: str = ORIGINAL
 
     @property
     def images_per_s(self) -> float:
         """Responses and failures a second; 0 if there was nothing to ask."""
         return self.progress.done / self.duration_s if self.progress.done else 0.0
 
-    @property
-    def title(self) -> str:
-        """The model, with the view unless it is the frame as it is."""
-        return self.name if self.view == ORIGINAL else f"{self.name}, {self.view}"
-
     def as_json(self) -> dict[str, Any]:
         """As `snaprig evaluate run --json` prints it."""
         return {
             "name": self.name,
-            "view": self.view,
             "device": self.device,
             "asked": self.progress.asked,
             "responses": self.progress.responses,
@@ -64,10 +56,10 @@ class ModelRun:
         """One line for a person."""
         done = self.progress
         if done.asked == 0:
-            return f"{self.title}: nothing to ask, every accepted frame has its response"
+            return f"{self.name}: nothing to ask, every accepted frame has its response"
         failed = f", {done.failed} failed" if done.failed else ""
         return (
-            f"{self.title}: {done.responses} responses{failed} of {done.asked} asked, "
+            f"{self.name}: {done.responses} responses{failed} of {done.asked} asked, "
             f"{self.images_per_s:.1f} images/s on {self.device}"
         )
 
@@ -80,19 +72,17 @@ def run_models(
     device: str = "auto",
     batch_size: int = 16,
     alias: str | None = None,
-    views: tuple[str, ...] = (ORIGINAL,),
     retry_failed: bool = False,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[ModelRun]:
-    """Ask each model in turn, under each view; all names are checked before the first one loads.
+    """Ask each model in turn; all names are checked before the first one loads.
 
     Raises
     ------
     EvaluateError
-        For an unknown model or view, missing weights or an absent device.
+        For an unknown model, missing weights or an absent device.
     """
     rows = [find_model(name) for name in dict.fromkeys(names)]
-    seen = [find_view(name) for name in dict.fromkeys(views)]
     set_up_torch(reader_count())
     done: list[ModelRun] = []
     with _bars() as bars:
@@ -104,22 +94,11 @@ def run_models(
             model = TimmClassifier.load(row, device)
             if retry_failed:
                 _forget_failures(catalog, name)
-            for view in seen:
-                if stop():
-                    break
-                run = ModelRun(name, str(model.device), Progress(0), 0, view.name)
-                started = monotonic()
-                for progress in ask(
-                    catalog, workspace, name, model, batch_size=batch_size, view=view, stop=stop
-                ):
-                    run = replace(run, progress=progress)
-                    bars.update(
-                        bar,
-                        description=run.title,
-                        total=progress.asked,
-                        completed=progress.done,
-                    )
-                done.append(replace(run, duration_s=monotonic() - started))
+            started = monotonic()
+            progress = Progress(0)
+            for progress in ask(catalog, workspace, name, model, batch_size=batch_size, stop=stop):
+                bars.update(bar, description=name, total=progress.asked, completed=progress.done)
+            done.append(ModelRun(name, str(model.device), progress, monotonic() - started))
     return done
 
 

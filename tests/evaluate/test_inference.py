@@ -8,7 +8,6 @@ import pytest
 
 from evaluate.inference import ask
 from evaluate.model import Label
-from evaluate.views import find_view
 from schemas.answer_store import (
     CLASSIFICATION,
     delete_failed_responses,
@@ -20,7 +19,6 @@ from schemas.catalog import CatalogError
 from schemas.exposure import Exposure
 from schemas.frame_store import list_frames
 from schemas.records import Outcome
-from tests.evaluate.conftest import jpeg
 
 ACCEPTED = 8  # of one lighting of PLAN
 
@@ -154,34 +152,3 @@ def test_a_defect_of_the_model_is_not_a_broken_picture(lab):
         ask_all(lab, Defect())
     (observer,) = list_observers(lab.catalog)
     assert len(pending_stimuli(lab.catalog, observer.id, CLASSIFICATION)) == ACCEPTED
-
-
-def test_a_view_is_asked_beside_the_frames_as_they_are(lab):
-    class Colorful(MeanColor):
-        """Answers with how far red and blue of a picture lie apart."""
-
-        def prepare(self, image):
-            pixels = np.asarray(image, np.float32)
-            return np.abs(pixels[..., 0] - pixels[..., 2]).mean(keepdims=True).reshape(1)
-
-    lab.fill("mugs", "bright")
-    plain, gray = Colorful(), Colorful()
-    ask_all(lab, plain)
-    first = answers(lab)
-    assert ask_all(lab, gray, view=find_view("grayscale"))[-1].responses == ACCEPTED
-    (observer,) = list_observers(lab.catalog)
-    assert not pending_stimuli(lab.catalog, observer.id, CLASSIFICATION, "grayscale")
-    both = answers(lab)
-    shown = {key: both[key].payload["top5"][0][2] for key in both}
-    assert len(shown) == 2 * ACCEPTED
-    assert all(shown[key] > 0.1 for key in first)
-    assert all(shown[key] == 0 for key in both.keys() - first.keys())
-    assert ask_all(lab, gray, view=find_view("grayscale"))[-1].asked == 0
-
-
-def test_a_picture_without_such_a_view_is_a_recorded_failure(lab):
-    lab.frame("tiny", "bright", Exposure(1 / 60, 100, 8.0), jpeg(1, (31, 40)))
-    (*_, last) = ask_all(lab, MeanColor(), view=find_view("corruption:fog:1"))
-    assert last.failed == 1
-    (answer,) = answers(lab).values()
-    assert "too small for fog" in answer.error
