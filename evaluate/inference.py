@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from evaluate.errors import EvaluateError
 from evaluate.images import read_image
-from evaluate.model import Classifier, Label, Prepared
+from evaluate.model import Asked, Given, Model
 from schemas.answer_store import (
     CLASSIFICATION,
     PendingStimulus,
@@ -30,9 +32,6 @@ from schemas.workspace import Workspace, WorkspaceError
 
 #: Batches that are read before the model asks for them.
 AHEAD = 2
-
-#: Probabilities are kept to this many digits: float32 noise of batch shapes lies below.
-DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def ask(
     catalog: Catalog,
     workspace: Workspace,
     name: str,
-    model: Classifier,
+    model: Model,
     *,
     batch_size: int = 16,
     stop: Callable[[], bool] = lambda: False,
@@ -106,16 +105,16 @@ def ask(
             yield progress
 
 
-_Inputs = Sequence[Prepared | EvaluateError]
+_Inputs = Sequence[Asked | EvaluateError]
 
 
 def _read_ahead(
     readers: ThreadPoolExecutor,
     workspace: Workspace,
-    model: Classifier,
+    model: Model,
     batches: list[list[PendingStimulus]],
 ) -> Iterator[tuple[list[PendingStimulus], _Inputs]]:
-    waiting: deque[tuple[list[PendingStimulus], list[Future[Prepared | EvaluateError]]]] = deque()
+    waiting: deque[tuple[list[PendingStimulus], list[Future[Asked | EvaluateError]]]] = deque()
     for batch in batches:
         waiting.append((batch, [readers.submit(_read, workspace, model, item) for item in batch]))
         if len(waiting) > AHEAD:
@@ -126,12 +125,12 @@ def _read_ahead(
         yield ready, [future.result() for future in futures]
 
 
-def _read(
-    workspace: Workspace, model: Classifier, item: PendingStimulus
-) -> Prepared | EvaluateError:
+def _read(workspace: Workspace, model: Model, item: PendingStimulus) -> Asked | EvaluateError:
     # Any other exception is a defect of ours and must end the run.
     try:
-        return model.prepare(read_image(workspace.resolve(item.path), item.sha256))
+        pixels = np.asarray(read_image(workspace.resolve(item.path), item.sha256))
+        height, width, _ = pixels.shape
+        return Asked(model.prepare(pixels), item.task, item.options, (width, height))
     except EvaluateError as error:
         return error
     except WorkspaceError as error:
@@ -139,10 +138,10 @@ def _read(
 
 
 def _answer(
-    model: Classifier, observer_id: int, batch: list[PendingStimulus], inputs: _Inputs
+    model: Model, observer_id: int, batch: list[PendingStimulus], inputs: _Inputs
 ) -> list[Response]:
     readable = [item for item in inputs if not isinstance(item, EvaluateError)]
-    labels = iter(model.predict(readable) if readable else [])
+    given_back = iter(model.answer(readable) if readable else [])
     return [
         Response(
             stimulus_id=item.stimulus_id,
@@ -150,15 +149,16 @@ def _answer(
             error=str(given),  # no digest: nothing was seen
         )
         if isinstance(given, EvaluateError)
-        else Response(
-            stimulus_id=item.stimulus_id,
-            observer_id=observer_id,
-            frame_sha256=item.sha256,
-            payload=_payload(next(labels)),
-        )
+        else _response(item, observer_id, next(given_back))
         for item, given in zip(batch, inputs, strict=True)
     ]
 
 
-def _payload(labels: list[Label]) -> dict[str, list[list[object]]]:
-    return {"top5": [[index, name, round(p, DIGITS)] for index, name, p in labels]}
+def _response(item: PendingStimulus, observer_id: int, given: Given) -> Response:
+    return Response(
+        stimulus_id=item.stimulus_id,
+        observer_id=observer_id,
+        frame_sha256=item.sha256,
+        text=given.text,
+        payload=given.payload,
+    )

@@ -98,7 +98,7 @@ def run_models(
             progress = Progress(0)
             for progress in ask(catalog, workspace, name, model, batch_size=batch_size, stop=stop):
                 bars.update(bar, description=name, total=progress.asked, completed=progress.done)
-            done.append(ModelRun(name, str(model.device), progress, monotonic() - started))
+            done.append(ModelRun(name, model.device, progress, monotonic() - started))
     return done
 
 

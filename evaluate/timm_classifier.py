@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import timm
 import torch
 from PIL import Image
@@ -17,7 +20,7 @@ from timm.data.transforms_factory import create_transform
 
 from evaluate.errors import EvaluateError
 from evaluate.imagenet import class_name
-from evaluate.model import Label, Prepared
+from evaluate.model import Asked, Given, Label, Pixels, top5_payload
 from evaluate.zoo import ModelRow, checked_weights
 
 TOP_K = 5
@@ -55,7 +58,7 @@ class TimmClassifier:
     network: torch.nn.Module
     transform: Any
     config: dict[str, Any]
-    device: torch.device
+    torch_device: torch.device
 
     @classmethod
     def load(cls, row: ModelRow, device: str = "auto") -> TimmClassifier:
@@ -105,20 +108,40 @@ class TimmClassifier:
             "versions": {"torch": torch.__version__, "timm": version("timm")},
         }
 
-    def prepare(self, image: Image.Image) -> Prepared:
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """What it can be asked."""
+        return (self.row.task,)
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return str(self.torch_device)
+
+    @property
+    def transform_key(self) -> str | None:
+        """Names resize, crop and normalization with their parameters."""
+        return f"timm {version('timm')} {json.dumps(self.spec['preprocessing'])}"
+
+    def prepare(self, pixels: Pixels) -> npt.NDArray[np.float32]:
         """Resize, crop and normalize one picture to a float32 array of shape (3, H, W)."""
-        tensor: torch.Tensor = self.transform(image)
+        tensor: torch.Tensor = self.transform(Image.fromarray(pixels))
         return tensor.numpy()
 
-    def predict(self, batch: list[Prepared]) -> list[list[Label]]:
+    def answer(self, batch: Sequence[Asked]) -> list[Given]:
         """The five likeliest classes of each prepared picture, likeliest first."""
-        pixels = torch.from_numpy(np.stack(batch)).to(self.device)
+        pixels = torch.from_numpy(np.stack([asked.prepared for asked in batch]))
         with torch.inference_mode():
-            likely = self.network(pixels).softmax(dim=1).topk(TOP_K, dim=1)
+            likely = self.network(pixels.to(self.torch_device)).softmax(dim=1).topk(TOP_K, dim=1)
         rows = zip(likely.indices.tolist(), likely.values.tolist(), strict=True)
         return [
-            [Label(index, class_name(index), p) for index, p in zip(indices, values, strict=True)]
-            for indices, values in rows
+            Given(
+                None,
+                top5_payload(
+                    [Label(index, class_name(index), p) for index, p in zip(*row, strict=True)]
+                ),
+            )
+            for row in rows
         ]
 
 

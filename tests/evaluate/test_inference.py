@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evaluate.inference import ask
-from evaluate.model import Label
+from evaluate.model import Given, Label, top5_payload
 from schemas.answer_store import (
     CLASSIFICATION,
     delete_failed_responses,
@@ -35,15 +35,20 @@ class MeanColor:
     def spec(self) -> dict[str, Any]:
         return {"version": self.version}
 
-    def prepare(self, image):
-        assert image.mode == "RGB"
-        return np.asarray(image, np.float32).mean(axis=(0, 1))
+    tasks = (CLASSIFICATION,)
+    device = "cpu"
+    transform_key = None
 
-    def predict(self, batch):
+    def prepare(self, pixels):
+        assert pixels.dtype == np.uint8
+        return pixels.mean(axis=(0, 1), dtype=np.float32)
+
+    def answer(self, batch):
         if self.fail_at == len(self.batches):
             raise MemoryError("no more")
         self.batches.append(len(batch))
-        return [[Label(int(mean[0]), "red", float(mean[0]) / 255)] for mean in batch]
+        reds = [float(asked.prepared[0]) for asked in batch]
+        return [Given(None, top5_payload([Label(int(red), "red", red / 255)])) for red in reds]
 
 
 def ask_all(lab, model, **options):
@@ -145,7 +150,7 @@ def test_a_defect_of_the_model_is_not_a_broken_picture(lab):
     lab.fill("mugs", "bright")
 
     class Defect(MeanColor):
-        def prepare(self, image):
+        def prepare(self, pixels):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

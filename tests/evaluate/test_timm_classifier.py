@@ -13,6 +13,7 @@ from timm.data import create_transform, resolve_data_config
 from evaluate.errors import EvaluateError
 from evaluate.images import read_image
 from evaluate.inference import ask
+from evaluate.model import Asked
 from evaluate.scores import score_observers
 from evaluate.scoring import PAPER, score_catalog
 from evaluate.timm_classifier import TimmClassifier, choose_device, rename_lite_keys
@@ -115,8 +116,9 @@ def test_known_photographs_top5(photographs, model):
     for scene, expected in known.items():
         path = next(p for p in photographs if p.stem.startswith(scene))
         with Image.open(path) as image:
-            (labels,) = model.predict([model.prepare(image.convert("RGB"))])
-        assert [label.class_index for label in labels] == expected
+            prepared = model.prepare(np.asarray(image.convert("RGB")))
+        (given,) = model.answer([Asked(prepared, "classification", (), image.size)])
+        assert [label[0] for label in given.payload["top5"]] == expected
 
 
 def test_predictions_equal_the_plain_timm_loop(snap, model):
