@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from evaluate.errors import EvaluateError
-from evaluate.images import read_image
+from evaluate.images import read_pixels
 from evaluate.model import Asked, Given, Model
 from schemas.answer_store import (
     CLASSIFICATION,
@@ -128,7 +126,7 @@ def _read_ahead(
 def _read(workspace: Workspace, model: Model, item: PendingStimulus) -> Asked | EvaluateError:
     # Any other exception is a defect of ours and must end the run.
     try:
-        pixels = np.asarray(read_image(workspace.resolve(item.path), item.sha256))
+        pixels = read_pixels(workspace.resolve(item.path), item.sha256)
         height, width, _ = pixels.shape
         return Asked(model.prepare(pixels), item.task, item.options, (width, height))
     except EvaluateError as error:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-#: A decoded frame: upright RGB, uint8, shape (height, width, 3), read-only, C order.
+#: A decoded frame: upright RGB, uint8, shape (height, width, 3), C order. Shared: read only.
 Pixels = npt.NDArray[np.uint8]
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 from timm.data import create_transform, resolve_data_config
 
 from evaluate.errors import EvaluateError
-from evaluate.images import read_image
+from evaluate.images import read_pixels
 from evaluate.inference import ask
 from evaluate.model import Asked
 from evaluate.scores import score_observers
@@ -151,7 +151,6 @@ def test_a_turned_picture_is_seen_upright(tmp_path, model):
     exif[0x0112] = 6  # show it turned by 90 degrees clockwise
     upright.transpose(Image.Transpose.ROTATE_90).save(turned, exif=exif)
     seen = [
-        np.asarray(read_image(path, hashlib.sha256(path.read_bytes()).hexdigest()))
-        for path in (plain, turned)
+        read_pixels(path, hashlib.sha256(path.read_bytes()).hexdigest()) for path in (plain, turned)
     ]
     np.testing.assert_array_equal(*seen)
