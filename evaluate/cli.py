@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from evaluate.errors import EvaluateError
+from evaluate.models_cli import models
 from evaluate.review_cli import review
 from schemas.workspace import Workspace
 
@@ -32,52 +33,8 @@ def evaluate() -> None:
     """Models over the catalog, scoring, report."""
 
 
+evaluate.add_command(models)
 evaluate.add_command(review)
-
-
-@evaluate.command()
-@click.option(
-    "--paper", is_flag=True, help="The SNAP paper's 52 models: published size and results."
-)
-@_JSON
-def models(paper: bool, as_json: bool) -> None:
-    """List the models, and what each needs to run here.
-
-    \b
-    Examples:
-      snaprig evaluate models
-      snaprig evaluate models --json
-      snaprig evaluate models --paper
-      snaprig evaluate models --paper --json
-    """  # noqa: D301
-    if paper:
-        _list_paper_models(as_json)
-        return
-    from evaluate.zoo import load_zoo, why_not_runnable
-
-    rows = [
-        {
-            "name": row.name,
-            "task": row.task,
-            "provider": row.provider,
-            "id": row.id,
-            "input_px": row.input_px,
-            "license": row.license,
-            "weights": row.weights.distribution,
-            "reason": why_not_runnable(row),
-        }
-        for row in load_zoo().values()
-    ]
-    for row in rows:
-        row["status"] = "missing" if row["reason"] else "runnable"
-    if as_json:
-        click.echo(json.dumps({"models": rows}, indent=2))
-        return
-    for row in rows:
-        click.echo(
-            f"{row['name']}  {row['task']}, {row['input_px']} px, {row['license']}, "
-            f"weights from {row['weights']}: {row['reason'] or 'runnable'}"
-        )
 
 
 @evaluate.command()
@@ -243,19 +200,6 @@ def report(root: Path, protocol: str, out: Path | None, as_json: bool) -> None:
         f"observers beside it; {len(done.contents.left_out)} figures left out, the page says why"
     )
     _say_unscorable(done.unscorable)
-
-
-def _list_paper_models(as_json: bool) -> None:
-    from evaluate.paper_models import paper_model_line, paper_models_json
-
-    rows = paper_models_json()
-    if as_json:
-        click.echo(json.dumps({"models": rows}, indent=2))
-        return
-    for row in rows:
-        click.echo(paper_model_line(row))
-    for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
-        click.echo(reason)
 
 
 def _say_unscorable(unscorable: dict[str, str]) -> None:

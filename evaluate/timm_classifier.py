@@ -21,7 +21,8 @@ from timm.data.transforms_factory import create_transform
 from evaluate.errors import EvaluateError
 from evaluate.imagenet import class_name
 from evaluate.model import Asked, Given, Label, Pixels, top5_payload
-from evaluate.zoo import ModelRow, checked_weights
+from evaluate.runnable import checked_weights
+from evaluate.zoo import ModelRow
 
 TOP_K = 5
 
