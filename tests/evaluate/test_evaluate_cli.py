@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import evaluate.cli
+import evaluate.run_cli
 from evaluate.cli import evaluate as command
 from schemas.answer_store import list_observers, list_responses
 from schemas.catalog import Catalog
@@ -98,9 +99,10 @@ def test_one_name_for_two_models_is_wrong_usage(lab):
     ("args", "missing"), [(["run", "--model", NAME], "torch"), (["report"], "matplotlib")]
 )
 def test_without_the_extra(lab, monkeypatch, args, missing):
-    monkeypatch.setattr(
-        evaluate.cli, "find_spec", lambda name: None if name == missing else find_spec(name)
-    )
+    for module in (evaluate.cli, evaluate.run_cli):
+        monkeypatch.setattr(
+            module, "find_spec", lambda name: None if name == missing else find_spec(name)
+        )
     said = call(lab, *args, code=1).output
     assert f"{missing} not installed" in said
     assert "pip install 'snaprig[evaluate]'" in said

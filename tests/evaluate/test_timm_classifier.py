@@ -12,7 +12,6 @@ from timm.data import create_transform, resolve_data_config
 
 from evaluate.errors import EvaluateError
 from evaluate.images import read_pixels
-from evaluate.inference import ask
 from evaluate.model import Asked
 from evaluate.scores import score_observers
 from evaluate.scoring import PAPER, score_catalog
@@ -23,6 +22,7 @@ from schemas.answer_store import CLASSIFICATION, list_answers, list_observers, l
 from schemas.exposure import Exposure
 from schemas.frame_store import list_frames
 from schemas.records import Outcome
+from tests.evaluate.asking import ask
 
 ROW = find_model("tf_efficientnet_lite2")
 
@@ -91,7 +91,7 @@ def test_spec_says_what_makes_it_reproducible(model):
 
 
 def test_counts_on_the_snap_photographs(snap, model):
-    done = list(ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=8))[-1]
+    done = ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=8)
     assert (done.asked, done.responses, done.failed) == (20, 20, 0)
     score_catalog(snap.catalog, load_vocabulary())
     (observer,) = list_observers(snap.catalog)
@@ -122,7 +122,7 @@ def test_known_photographs_top5(photographs, model):
 
 
 def test_predictions_equal_the_plain_timm_loop(snap, model):
-    list(ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=7))
+    ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=7)
     (observer,) = list_observers(snap.catalog)
     ours = {r.frame_sha256: r.payload["top5"] for r in list_responses(snap.catalog, observer.id)}
     # the loop of timm's documentation; the weights by position, not by our names
