@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torchvision.models import get_model, get_model_weights  # type: ignore[import-untyped]
+from torchvision.models import get_model, get_model_weights
 
 from evaluate.errors import EvaluateError
 from evaluate.model import Asked, Given, Pixels

@@ -133,18 +133,19 @@ class GroundingDino:
         """The likeliest pairs of box and class."""
         tokens = outputs.logits.float().sigmoid()[..., : len(self.shares)]
         classes = tokens @ self.shares
-        center, size = outputs.pred_boxes.float().split(2, dim=-1)
+        boxes = outputs.pred_boxes.float()
+        center, size = boxes[..., :2], boxes[..., 2:]
         corners = torch.cat([center - size / 2, center + size / 2], dim=-1)
         results = []
-        for scores, boxes, (height, width) in zip(classes, corners, sizes_hw_px, strict=True):
+        for scores, sides, (height, width) in zip(classes, corners, sizes_hw_px, strict=True):
             best = scores.flatten().topk(min(MAX_BOXES, scores.numel()))
             queries = best.indices // scores.shape[1]
-            scale = boxes.new_tensor([width, height, width, height])
+            scale = sides.new_tensor([width, height, width, height])
             results.append(
                 {
                     "scores": best.values,
                     "labels": best.indices % scores.shape[1],
-                    "boxes": boxes[queries] * scale,
+                    "boxes": sides[queries] * scale,
                 }
             )
         return results
