@@ -46,6 +46,9 @@ def why_not_runnable(
     modules, install = _MODULES.get(row.provider, _TRANSFORMERS)
     if any(find_spec(module) is None for module in modules):
         return install
+    lacking = [module for module in row.modules if find_spec(module) is None]
+    if lacking:
+        return f"needs {', '.join(lacking)}: pip install {' '.join(lacking)}"
     if row.provider == "external":
         if row.command:
             return ""
@@ -133,6 +136,7 @@ def row_json(row: ModelRow, paper_name: str | None, *, offline: bool = False) ->
         "license": row.license,
         "gated": row.gated,
         "remote_code": row.remote_code,
+        "modules": list(row.modules),
         "environment": row.environment or None,
         "substitute_for": list(row.substitute_for),
         "measured": row.measured or None,

@@ -77,6 +77,7 @@ class ModelRow(FrozenModel):
     hub: str = ""
     gated: bool = False
     remote_code: bool = False
+    modules: tuple[str, ...] = ()
     environment: str = ""
     substitute_for: tuple[str, ...] = ()
     measured: str = ""

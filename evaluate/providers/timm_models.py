@@ -63,7 +63,7 @@ def load(row: ModelRow, options: LoadOptions) -> ImageNetClassifier:
     return ImageNetClassifier(network, pictures, spec, device, dtype)
 
 
-def preprocessing_of(network: torch.nn.Module) -> Preprocessing:
+def preprocessing_of(network: Any) -> Preprocessing:  # noqa: ANN401 - timm is untyped
     """What timm prepares pictures with for a checkpoint, at the size that it is tested at."""
     config = resolve_data_config({}, model=network, use_test_size=True)  # type: ignore[no-untyped-call]  # timm's
     pipeline: Any = create_transform(**config, is_training=False)
@@ -75,7 +75,7 @@ def preprocessing_of(network: torch.nn.Module) -> Preprocessing:
     return Preprocessing.of_transforms(pipeline, pipeline.transforms, settings, library)
 
 
-def _network(row: ModelRow, options: LoadOptions) -> tuple[torch.nn.Module, dict[str, Any]]:
+def _network(row: ModelRow, options: LoadOptions) -> tuple[Any, dict[str, Any]]:
     if row.weights is not None:
         path = checked_weights(row)
         network = _empty(row)
@@ -97,22 +97,20 @@ def _network(row: ModelRow, options: LoadOptions) -> tuple[torch.nn.Module, dict
     return _of_folder(folder, row.arguments), {"files": weight_digests(folder)}
 
 
-def _empty(row: ModelRow) -> torch.nn.Module:
+def _empty(row: ModelRow) -> Any:  # noqa: ANN401 - timm is untyped
     _require_known(row.id)
-    network: torch.nn.Module = timm.create_model(row.id, pretrained=False, **row.arguments)
-    return network
+    return timm.create_model(row.id, pretrained=False, **row.arguments)
 
 
-def _of_folder(folder: Path, arguments: dict[str, Any]) -> torch.nn.Module:
+def _of_folder(folder: Path, arguments: dict[str, Any]) -> Any:  # noqa: ANN401 - timm is untyped
     try:
-        network: torch.nn.Module = timm.create_model(
-            f"local-dir:{folder}", pretrained=True, **arguments
-        )
+        return timm.create_model(f"local-dir:{folder}", pretrained=True, **arguments)
     except UnpicklingError as error:
         raise EvaluateError(refused_pickle(folder)) from error
     except RuntimeError as error:  # timm names an architecture it lacks, torch keys that differ
+        if "weights_only" in str(error):
+            raise EvaluateError(refused_pickle(folder)) from error
         raise EvaluateError(does_not_fit(folder, error)) from error
-    return network
 
 
 def _hub_id(row: ModelRow) -> str:
