@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from PIL import Image
 from transformers import AutoImageProcessor, AutoModelForObjectDetection
 
 from evaluate.model import Asked, Given, Pixels
@@ -53,7 +54,7 @@ class TransformersDetector:
 
     def prepare(self, pixels: Pixels) -> torch.Tensor:
         """Resized and normalized, shape (3, height, width)."""
-        made = self.checkpoint.processor(images=pixels, return_tensors="pt")
+        made = self.checkpoint.processor(images=Image.fromarray(pixels), return_tensors="pt")
         return made["pixel_values"][0]  # type: ignore[no-any-return]
 
     def answer(self, batch: Sequence[Asked]) -> list[Given]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import torch
+from PIL import Image
 from transformers import AutoModelForZeroShotObjectDetection, AutoProcessor
 
 from evaluate.errors import EvaluateError
@@ -220,7 +221,9 @@ class ZeroShotDetector:
 
     def prepare(self, pixels: Pixels) -> torch.Tensor:
         """Resized and normalized, shape (3, height, width)."""
-        made = self.checkpoint.processor.image_processor(images=pixels, return_tensors="pt")
+        made = self.checkpoint.processor.image_processor(
+            images=Image.fromarray(pixels), return_tensors="pt"
+        )
         return made["pixel_values"][0]  # type: ignore[no-any-return]
 
     def answer(self, batch: Sequence[Asked]) -> list[Given]:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 from torchvision.models import get_model, get_model_weights
 
@@ -132,7 +133,7 @@ def test_the_answer_is_that_of_the_library_itself(models):
     picture = tiny.pixels(5, (100, 70))
     processor, network = model.checkpoint.processor, model.checkpoint.network
     with torch.inference_mode():
-        outputs = network(**processor(images=picture, return_tensors="pt"))
+        outputs = network(**processor(images=Image.fromarray(picture), return_tensors="pt"))
     (plain,) = processor.post_process_object_detection(
         outputs, threshold=0.0, target_sizes=[(70, 100)]
     )

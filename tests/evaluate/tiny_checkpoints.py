@@ -35,7 +35,10 @@ def row(provider: str, folder: Path, task: str = "detection", **more) -> ModelRo
 
 
 def pixels(seed: int = 0, size: tuple[int, int] = (96, 64)) -> np.ndarray:
-    return np.random.default_rng(seed).integers(0, 255, (size[1], size[0], 3), np.uint8)
+    """A picture as the engine hands it out: nobody may write to it."""
+    made = np.random.default_rng(seed).integers(0, 255, (size[1], size[0], 3), np.uint8)
+    made.setflags(write=False)
+    return made
 
 
 def ask(model, picture, task: str = "detection", options: tuple[str, ...] = ()) -> Asked:
