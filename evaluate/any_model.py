@@ -6,6 +6,7 @@ What a checkpoint is stands in its own `config.json`; nothing of it is executed 
 from __future__ import annotations
 
 import json
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from evaluate.errors import EvaluateError
+from evaluate.runnable import hub_cache
 from evaluate.zoo import OWN_FILE, ModelRow
 from schemas.plan import describe_errors
 
@@ -24,6 +26,7 @@ PREFIXES = {
     "torchvision-detection": ("torchvision-detection", "detection"),
     "ultralytics": ("ultralytics", "detection"),
 }
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _OWN = "the checkpoint's own"
 
 #: End of a transformers class's name -> provider and task.
@@ -40,7 +43,9 @@ _CLASSES = {
 }
 
 
-def row_of(name: str, known: dict[str, ModelRow] | None = None) -> ModelRow:
+def row_of(
+    name: str, known: dict[str, ModelRow] | None = None, *, offline: bool = False
+) -> ModelRow:
     """The row that a name describes.
 
     Parameters
@@ -61,7 +66,7 @@ def row_of(name: str, known: dict[str, ModelRow] | None = None) -> ModelRow:
         provider, task = PREFIXES[prefix]
         return _validated(name=name, provider=provider, task=task, id=rest)
     if prefix == "hf" and rest:
-        return _hub_row(name, rest)
+        return _hub_row(name, rest, offline=offline)
     folder = Path(name).expanduser()
     if folder.is_dir():
         return _folder_row(folder)
@@ -114,9 +119,11 @@ def _folder_row(folder: Path) -> ModelRow:
     )
 
 
-def _hub_row(name: str, rest: str) -> ModelRow:
+def _hub_row(name: str, rest: str, *, offline: bool) -> ModelRow:
     id_, _, revision = rest.partition("@")
-    config = _read_config(_hub_config(id_, revision))
+    if revision and not _COMMIT.fullmatch(revision):
+        raise EvaluateError(f"{name}: a revision is a commit of 40 hex digits, branches move")
+    config = _read_config(_hub_config(id_, revision, offline=offline))
     provider, task = kind_of(config, id_)
     if provider == "timm":
         id_ = f"hf-hub:{id_}"
@@ -130,7 +137,7 @@ def _hub_row(name: str, rest: str) -> ModelRow:
     )
 
 
-def _hub_config(id_: str, revision: str) -> Path:
+def _hub_config(id_: str, revision: str, *, offline: bool) -> Path:
     try:
         from huggingface_hub import hf_hub_download
         from huggingface_hub.errors import HfHubHTTPError, HFValidationError
@@ -139,7 +146,15 @@ def _hub_config(id_: str, revision: str) -> Path:
             "hf: needs the extra `evaluate`: pip install 'snaprig[evaluate]'"
         ) from error
     try:
-        return Path(hf_hub_download(id_, "config.json", revision=revision or None))
+        return Path(
+            hf_hub_download(
+                id_,
+                "config.json",
+                revision=revision or None,
+                cache_dir=hub_cache(),
+                local_files_only=offline,
+            )
+        )
     except HFValidationError as error:
         raise EvaluateError(f"{id_!r} is no id of the Hugging Face hub: {error}") from error
     except (HfHubHTTPError, OSError) as error:

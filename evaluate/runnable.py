@@ -120,6 +120,15 @@ def weights_path(row: ModelRow) -> Path:
     return Path(next(iter(folders), "") if folders else "", row.weights.file)
 
 
+def hub_cache() -> Path:
+    """Where the Hugging Face hub's library keeps what it fetched."""
+    # its variables, in its order
+    if "HF_HUB_CACHE" in os.environ:
+        return Path(os.environ["HF_HUB_CACHE"]).expanduser()
+    home = os.environ.get("HF_HOME", "~/.cache/huggingface")
+    return Path(home).expanduser() / "hub"
+
+
 def row_json(row: ModelRow, paper_name: str | None, *, offline: bool = False) -> dict[str, Any]:
     """A row as `snaprig evaluate models --json` prints it."""
     status, reason = status_of(row, offline=offline)
@@ -187,20 +196,12 @@ def _hub_id(row: ModelRow) -> str:
 
 
 def _in_hub_cache(id_: str, revision: str) -> bool:
-    snapshots = _hub_cache() / f"models--{id_.replace('/', '--')}" / "snapshots"
+    snapshots = hub_cache() / f"models--{id_.replace('/', '--')}" / "snapshots"
     wanted = [snapshots / revision] if revision else snapshots.glob("*")
     endings = {".safetensors", ".bin", ".pt", ".pth"}
     return any(
         file.suffix in endings and file.exists() for found in wanted for file in found.glob("*")
     )
-
-
-def _hub_cache() -> Path:
-    # the variables of huggingface_hub, in its order
-    if "HF_HUB_CACHE" in os.environ:
-        return Path(os.environ["HF_HUB_CACHE"]).expanduser()
-    home = os.environ.get("HF_HOME", "~/.cache/huggingface")
-    return Path(home).expanduser() / "hub"
 
 
 def _hub_token() -> str | None:

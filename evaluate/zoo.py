@@ -120,7 +120,11 @@ def load_rows(workspace: Path | None = None) -> dict[str, ModelRow]:
 
 
 def find_models(
-    names: Iterable[str], zoos: Iterable[str] = (), workspace: Path | None = None
+    names: Iterable[str],
+    zoos: Iterable[str] = (),
+    workspace: Path | None = None,
+    *,
+    offline: bool = False,
 ) -> list[ModelRow]:
     """The rows that names and sets stand for, each once, in that order.
 
@@ -130,18 +134,28 @@ def find_models(
         Each a row's name, or one that `evaluate.any_model.row_of` understands.
     zoos : iterable of str
         ``snap``, ``colorsense``, ``all``, or a set that `models.toml` makes.
+    offline : bool
+        A name that only the hub could explain is not looked up there.
 
     Raises
     ------
     EvaluateError
-        For a name or a set that is not known.
+        For a name or a set that is not known, or two models of one name.
     """
     from evaluate.any_model import row_of
 
     rows = load_rows(workspace)
     chosen = [row for zoo in zoos for row in rows_of_zoo(rows, zoo)]
-    chosen += [rows[name] if name in rows else row_of(name, rows) for name in names]
-    return list({row.name: row for row in chosen}.values())
+    chosen += [
+        rows[name] if name in rows else row_of(name, rows, offline=offline) for name in names
+    ]
+    found: dict[str, ModelRow] = {}
+    for row in chosen:
+        if found.setdefault(row.name, row) != row:
+            raise EvaluateError(
+                f"two models are called {row.name!r}: run them one by one, each with --as NAME"
+            )
+    return list(found.values())
 
 
 def rows_of_zoo(rows: dict[str, ModelRow], zoo: str) -> list[ModelRow]:
