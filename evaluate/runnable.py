@@ -43,21 +43,11 @@ def why_not_runnable(
     row: ModelRow, *, offline: bool = False, trust_remote_code: bool = False
 ) -> str:
     """What is missing here to run a model; empty if nothing is."""
-    modules, install = _MODULES.get(row.provider, _TRANSFORMERS)
-    if any(find_spec(module) is None for module in modules):
-        return install
-    lacking = [module for module in row.modules if find_spec(module) is None]
-    if lacking:
-        return f"needs {', '.join(lacking)}: pip install {' '.join(lacking)}"
-    if row.provider == "external":
-        if row.command:
-            return ""
-        return (
-            f"{row.environment or 'runs in a process of its own'}; give its `command` in {OWN_FILE}"
-        )
-    if row.remote_code and not trust_remote_code:
-        return "brings code of its own: read it, then run with --trust-remote-code"
-    return _why_no_weights(row, offline=offline or _offline_by_environment())
+    return (
+        _why_no_library(row)
+        or _why_not_trusted(row, trust_remote_code=trust_remote_code)
+        or _why_no_weights(row, offline=offline or _offline_by_environment())
+    )
 
 
 def require_runnable(
@@ -154,7 +144,31 @@ def row_json(row: ModelRow, paper_name: str | None, *, offline: bool = False) ->
     }
 
 
+def _why_no_library(row: ModelRow) -> str:
+    modules, install = _MODULES.get(row.provider, _TRANSFORMERS)
+    if any(find_spec(module) is None for module in modules):
+        return install
+    lacking = [module for module in row.modules if find_spec(module) is None]
+    return f"needs {', '.join(lacking)}: pip install {' '.join(lacking)}" if lacking else ""
+
+
+def _why_not_trusted(row: ModelRow, *, trust_remote_code: bool) -> str:
+    if trust_remote_code:
+        return ""
+    if row.remote_code:
+        return "brings code of its own: read it, then run with --trust-remote-code"
+    if row.provider == "ultralytics":
+        return (
+            "its weights are pickles, which can run code: run with --trust-remote-code if you "
+            "trust their maker"
+        )
+    return ""
+
+
 def _why_no_weights(row: ModelRow, *, offline: bool) -> str:
+    if row.provider == "external":
+        why = row.environment or "runs in a process of its own"
+        return "" if row.command else f"{why}; give its `command` in {OWN_FILE}"
     local = row.file or row.folder
     if weights_here(row):
         return ""
@@ -173,12 +187,17 @@ def _why_not_fetched(row: ModelRow, *, offline: bool) -> str:
             f"gated: accept its license at https://huggingface.co/{_hub_id(row)}, then log in with "
             f"`hf auth login`; or name a `folder` in {OWN_FILE}"
         )
-    if offline:
+    if offline and _place_is_known(row):
         return (
             "offline, and its weights are not on this machine: run it once with a network, or "
             f"name a `folder` or `file` in {OWN_FILE}"
         )
     return ""
+
+
+def _place_is_known(row: ModelRow) -> bool:
+    # of other pairs of architecture and weights only the library knows the repository or file
+    return bool(row.hub) or not row.provider.startswith(("open_clip", "torchvision"))
 
 
 def _from_where(row: ModelRow) -> str:

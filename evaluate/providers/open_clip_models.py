@@ -74,7 +74,8 @@ def preprocessing_of(network: Any) -> Preprocessing:  # noqa: ANN401 - open_clip
 
 def _network(row: ModelRow, options: LoadOptions) -> tuple[Any, Any, Path]:
     if row.folder is not None and (row.folder / _CONFIG).is_file():
-        return _built(f"local-dir:{row.folder}", _weights_in(row.folder))
+        where = f"local-dir:{row.folder}"
+        return _built(where, where, _weights_in(row.folder))
     name, tag = _known(row.id)
     config = open_clip.get_pretrained_cfg(name, tag)
     quick = bool(config.get("quick_gelu", False))
@@ -85,15 +86,21 @@ def _network(row: ModelRow, options: LoadOptions) -> tuple[Any, Any, Path]:
             f"answers under {name}; ask for {other}:{tag}"
         )
     path = row.file or _weights_in(row.folder or _hub_folder(row, config, options))
+    words = f"local-dir:{path.parent}" if (path.parent / _CONFIG).is_file() else name
+    if words == name and "hf_tokenizer_name" in open_clip.get_model_config(name)["text_cfg"]:
+        raise EvaluateError(
+            f"{path.parent} lacks the tokenizer of {name}: it belongs beside {_CONFIG}; name the "
+            "whole `folder`"
+        )
     keys = ("mean", "std", "interpolation", "resize_mode")
     wanted = {key: config[key] for key in keys if key in config}
-    return _built(name, path, pretrained=str(path), force_preprocess_cfg=wanted)
+    return _built(name, words, path, pretrained=str(path), force_preprocess_cfg=wanted)
 
 
-def _built(name: str, path: Path, **how: Any) -> tuple[Any, Any, Path]:  # noqa: ANN401
+def _built(name: str, words: str, path: Path, **how: Any) -> tuple[Any, Any, Path]:  # noqa: ANN401
     try:
         network = open_clip.create_model(name, weights_only=True, require_pretrained=True, **how)
-        return network, open_clip.get_tokenizer(name), path
+        return network, open_clip.get_tokenizer(words), path
     except UnpicklingError as error:
         raise EvaluateError(refused_pickle(path)) from error
     except (RuntimeError, ValueError, KeyError, TypeError, OSError) as error:

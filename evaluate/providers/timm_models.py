@@ -94,7 +94,11 @@ def _network(row: ModelRow, options: LoadOptions) -> tuple[Any, dict[str, Any]]:
         fill(network, read_tensors(row.file), row.file)
         return network, {"files": {row.file.name: file_digest(row.file)}}
     folder = row.folder or checkpoint_folder(_hub_id(row), row.revision, offline=options.offline)
-    return _of_folder(folder, row.arguments), {"files": weight_digests(folder)}
+    network = _of_folder(folder, row.arguments)
+    found, wanted = network.pretrained_cfg["architecture"], row.id.partition(".")[0]
+    if timm.is_model(row.id) and found != wanted:
+        raise EvaluateError(f"{folder} holds a {found}, {row.name} is a {wanted}")
+    return network, {"files": weight_digests(folder)}
 
 
 def _empty(row: ModelRow) -> Any:  # noqa: ANN401 - timm is untyped

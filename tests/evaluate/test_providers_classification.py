@@ -24,7 +24,7 @@ from evaluate.providers.open_clip_models import load as load_open_clip
 from evaluate.providers.prompts import imagenet_names, templates
 from evaluate.providers.torchvision_models import preprocessing_of, weights_of
 from evaluate.providers.weights import read_tensors
-from evaluate.zoo import ModelRow
+from evaluate.zoo import ModelRow, find_model
 from tests.evaluate import tiny_classifiers as tiny
 
 OFFLINE = LoadOptions(device="cpu", offline=True)
@@ -340,6 +340,47 @@ def test_the_order_of_options_does_not_matter(folders, name):
     assert first.payload["scores"] == pytest.approx(second.payload["scores"], abs=1e-5)
 
 
+def test_open_clip_by_architecture_and_weights(monkeypatch, tmp_path):
+    # a tiny pair in open_clip's own registries, as its real ones stand there
+    monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "Tiny-32", tiny.OPEN_CLIP)
+    tag = {"hf_hub": "us/tiny/", "mean": (0.1, 0.2, 0.3), "resize_mode": "squash"}
+    monkeypatch.setitem(open_clip.pretrained._PRETRAINED, "Tiny-32", {"web": tag})
+    path = tmp_path / "open_clip_model.safetensors"
+    save_file(tiny.open_clip_tensors(), path)
+    row = row_of("open_clip:Tiny-32:web")
+    row = row.model_copy(update={"file": path, "arguments": {"templates": tiny.PROMPT}})
+    model = load_model(row, OFFLINE)
+    assert model.spec["preprocessing"]["mean"] == [0.1, 0.2, 0.3]
+    assert model.spec["preprocessing"]["resize_mode"] == "squash"
+    (given,) = answers(model, [picture(0)])
+    assert len(top5(given)) == 5
+    # a tokenizer that its maker keeps on a hub is taken from the checkpoint's folder or not at all
+    words = {**tiny.OPEN_CLIP["text_cfg"], "hf_tokenizer_name": "us/tiny"}
+    config = {**tiny.OPEN_CLIP, "text_cfg": words}
+    monkeypatch.setitem(open_clip.factory._MODEL_CONFIGS, "Tiny-32", config)
+    with pytest.raises(EvaluateError, match="lacks the tokenizer of Tiny-32"):
+        load_model(row, OFFLINE)
+
+
+def test_a_folder_of_another_architecture_is_not_taken_for_the_model(folders):
+    row = find_model("resnet50.tv_in1k").model_copy(update={"folder": folders["timm"]})
+    with pytest.raises(EvaluateError, match=r"holds a test_vit, resnet50.tv_in1k is a resnet50"):
+        load_model(row, OFFLINE)
+
+
+def test_timm_by_name_takes_the_checkpoint_of_the_hub(folders, monkeypatch):
+    asked = []
+
+    def fetch(name, revision="", *, offline=False):
+        asked.append((name, revision, offline))
+        return folders["timm"]
+
+    monkeypatch.setattr("evaluate.providers.timm_models.checkpoint_folder", fetch)
+    model = load_model(row_of("timm:test_vit.r160_in1k"), LoadOptions(device="cpu"))
+    assert asked == [("timm/test_vit.r160_in1k", "", False)]
+    assert model.spec["weights"]["files"].keys() == {"model.safetensors"}
+
+
 # --- torchvision
 
 
@@ -383,13 +424,20 @@ def test_torchvision_takes_the_first_recipe_unless_told():
 
 
 @pytest.mark.parametrize(
-    "name", ["timm:resnet10t.c3_in1k", "open_clip:ViT-B-32:laion2b_s34b_b79k", "torchvision:vgg11"]
+    ("name", "says"),
+    [
+        ("timm:resnet10t.c3_in1k", "offline, and its weights are not on this machine"),
+        ("open_clip:ViT-B-32:laion2b_s34b_b79k", "offline, and its weights are not on this"),
+        ("open_clip:ViT-B-32:datacomp_xl_s13b_b90k", "is not in the cache"),
+        ("torchvision:resnet18:IMAGENET1K_V1", "offline, and its weights are not on this"),
+        ("torchvision:vgg11", r"offline, and .*vgg11-8a719046\.pth is not there"),
+    ],
 )
-def test_offline_says_what_is_missing(monkeypatch, tmp_path, name):
+def test_offline_says_what_is_missing(monkeypatch, tmp_path, name, says):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    with pytest.raises(EvaluateError, match="offline, and its weights are not on this machine"):
-        load_model(row_of(name), OFFLINE)
+    with pytest.raises(EvaluateError, match=says):
+        load_model(find_model(name), OFFLINE)
 
 
 @pytest.mark.parametrize(

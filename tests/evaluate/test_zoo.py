@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,22 @@ def test_every_row_says_where_all_of_it_comes_from():
         if row.provider.startswith("transformers"):
             assert row.id.count("/") == 1, row.name
         assert not row.remote_code or row.revision, row.name
+
+
+@pytest.mark.parametrize("module", LOADERS.values())
+def test_every_provider_is_there(module):
+    assert find_spec(module) is not None
+
+
+def test_every_key_of_a_row_is_documented():
+    page = (Path(__file__).parents[2] / "docs/models.md").read_text(encoding="utf-8")
+    comments = Path(evaluate.__file__).with_name("zoo.toml").read_text(encoding="utf-8")
+    for key in ModelRow.model_fields:
+        assert f"`{key}`" in page, key
+    for key in ("needs_file", "substitute_for", "measured", "modules", "environment"):
+        assert f"# {key} " in comments
+    for provider in LOADERS:
+        assert f"`{provider}`" in page, provider
 
 
 def test_no_model_is_silently_replaced():
@@ -211,6 +228,46 @@ def test_code_of_a_checkpoint_runs_on_request_only(tmp_path):
     assert why_not_runnable(row, trust_remote_code=True) == ""
 
 
+def test_a_model_of_the_hub_is_told_by_its_configuration(tmp_path):
+    commit = "5" * 40
+    cached = tmp_path / "hub/models--us--mine"
+    (cached / "refs").mkdir(parents=True)
+    (cached / "refs/main").write_text(commit)
+    (cached / f"snapshots/{commit}").mkdir(parents=True)
+    config = {"architectures": ["DetrForObjectDetection"]}
+    (cached / f"snapshots/{commit}/config.json").write_text(json.dumps(config))
+    for name, revision in (("hf:us/mine", ""), (f"hf:us/mine@{commit}", commit)):
+        (row,) = find_models([name], offline=True)
+        assert (row.provider, row.id, row.revision) == (
+            "transformers-detection",
+            "us/mine",
+            revision,
+        )
+    with pytest.raises(EvaluateError, match="name a local folder instead"):
+        find_models(["hf:us/other"], offline=True)
+    with pytest.raises(EvaluateError, match="no id of the Hugging Face hub"):
+        find_models(["hf:a/b/c"], offline=True)
+    with pytest.raises(EvaluateError, match="revision"):
+        find_models([f"hf:us/mine@{commit[:7]}"], offline=True)
+
+
+def test_two_models_of_one_name_are_not_mixed_up(tmp_path):
+    for place in ("a", "b"):
+        (tmp_path / place / "mine").mkdir(parents=True)
+        (tmp_path / place / "mine/config.json").write_text('{"architecture": "resnet18"}')
+    folders = [str(tmp_path / place / "mine") for place in ("a", "b")]
+    assert len(find_models([folders[0], folders[0]])) == 1
+    with pytest.raises(EvaluateError, match="two models are called 'mine'"):
+        find_models(folders)
+
+
+def test_weights_that_are_pickles_need_trust(monkeypatch):
+    monkeypatch.setattr("evaluate.runnable.find_spec", lambda _name: find_spec("json"))
+    row = find_model("yolo11x")
+    assert "pickles" in why_not_runnable(row)
+    assert why_not_runnable(row, trust_remote_code=True) == ""
+
+
 # --- a researcher's own rows
 
 
@@ -313,8 +370,6 @@ def test_a_gated_model_needs_a_token(monkeypatch, tmp_path):
     ],
 )
 def test_a_missing_library_is_named(monkeypatch, name, module, says):
-    from importlib.util import find_spec
-
     monkeypatch.setattr(
         "evaluate.runnable.find_spec", lambda one: None if one == module else find_spec("json")
     )
