@@ -62,12 +62,17 @@ class Checkpoint:
             "sha256": preparation_digest(self.folder),
         }
 
+    @property
+    def _commit(self) -> str:
+        """Of the hub's cache, which names its folders so; a local folder has none."""
+        return self.folder.name if self.folder.parent.name == "snapshots" else ""
+
     def describe(self, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON values
         """The specification of an observer; `more` is what its task adds."""
         return {
             "provider": self.row.provider,
             "id": self.row.id,
-            "revision": self.row.revision,
+            "revision": self.row.revision or self._commit,
             "architecture": type(self.network).__name__,
             "weights": weight_digests(self.folder),
             "preprocessing": self.preparation,
