@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 
 from evaluate.errors import EvaluateError
-from evaluate.imagenet import class_name, find_classes
+from evaluate.imagenet import class_name, class_synsets, find_classes
 from evaluate.model import Asked, Given, Label, Pixels, top5_payload
 from evaluate.providers.pictures import Preprocessing
 
@@ -99,7 +99,9 @@ def check_head(classes: int, where: str, names: Mapping[int, str] | None = None)
 
 
 def _is_named(index: int, name: str) -> bool:
-    return any(index in find_classes(part) for part in name.split(","))
+    return name == class_synsets()[index] or any(
+        index in find_classes(part) for part in name.split(",")
+    )
 
 
 def _pairs(likely: Any) -> list[list[tuple[int, float]]]:  # noqa: ANN401 - torch.return_types.topk

@@ -16,12 +16,13 @@ from timm.data import create_transform, resolve_data_config
 
 from evaluate.any_model import row_of
 from evaluate.errors import EvaluateError
-from evaluate.imagenet import class_names
+from evaluate.imagenet import class_names, class_synsets
 from evaluate.model import Asked
 from evaluate.providers import LoadOptions, load_model
 from evaluate.providers.classifier import check_head
 from evaluate.providers.open_clip_models import load as load_open_clip
 from evaluate.providers.prompts import imagenet_names, templates
+from evaluate.providers.timm_models import preprocessing_of as preprocessing_of_timm
 from evaluate.providers.torchvision_models import preprocessing_of, weights_of
 from evaluate.providers.weights import read_tensors
 from evaluate.zoo import ModelRow, find_model
@@ -216,6 +217,24 @@ def test_timm_equals_its_plain_loop(folders):
         np.testing.assert_allclose(got, plain[top5(given)], atol=2e-5)
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("resnet50.tv_in1k", (224, 0.875, "bilinear", "center", 0.485)),
+        ("resnet50.a1_in1k", (288, 1.0, "bicubic", "center", 0.485)),
+        ("convnext_large.fb_in22k_ft_in1k_384", (384, 1.0, "bicubic", "squash", 0.485)),
+        ("vit_large_patch16_224.augreg_in21k_ft_in1k", (224, 0.9, "bicubic", "center", 0.5)),
+    ],
+)
+def test_each_timm_checkpoint_has_its_own_preprocessing(name, wanted):
+    with torch.device("meta"):
+        network = timm.create_model(name)
+    settings = preprocessing_of_timm(network).settings
+    keys = ("crop_pct", "interpolation", "crop_mode")
+    found = (settings["input_size"][1], *(settings[key] for key in keys), settings["mean"][0])
+    assert found == wanted
+
+
 def test_open_clip_equals_its_plain_loop(folders):
     model = load_model(row_in(folders["open_clip"]), OFFLINE)
     where = f"local-dir:{folders['open_clip']}"
@@ -288,6 +307,9 @@ def test_class_names_tell_the_order(tmp_path):
     check_head(1000, "in order", dict(enumerate(names)))
     with pytest.raises(EvaluateError, match="its order is another"):
         check_head(1000, "shifted", dict(enumerate(names[1:] + names[:1])))
+    check_head(1000, "by synset", dict(enumerate(class_synsets())))
+    with pytest.raises(EvaluateError, match="its order is another"):
+        check_head(1000, "sorted otherwise", dict(enumerate(reversed(class_synsets()))))
     unnamed = [f"LABEL_{i}" for i in range(1000)]
     with pytest.raises(EvaluateError, match="does not name its 1000 classes"):
         load_model(row_in(tiny.vit_folder(tmp_path / "unnamed", unnamed)), OFFLINE)
