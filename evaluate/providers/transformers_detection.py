@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 from transformers import AutoImageProcessor, AutoModelForObjectDetection
 
+from evaluate.errors import EvaluateError
 from evaluate.model import Asked, Given, Pixels
 from evaluate.providers import LoadOptions
 from evaluate.providers.batches import by_shape
@@ -37,7 +38,10 @@ class TransformersDetector:
     def spec(self) -> dict[str, Any]:
         """What makes its answers reproducible."""
         return self.checkpoint.describe(
-            task=DETECTION, missing_classes=list(self.names.missing), score_threshold=None
+            task=DETECTION,
+            missing_classes=list(self.names.missing),
+            score_threshold=None,
+            max_boxes=getattr(self.checkpoint.network.config, "num_queries", None),
         )
 
     @property
@@ -54,8 +58,7 @@ class TransformersDetector:
 
     def prepare(self, pixels: Pixels) -> torch.Tensor:
         """Resized and normalized, shape (3, height, width)."""
-        made = self.checkpoint.processor(images=Image.fromarray(pixels), return_tensors="pt")
-        return made["pixel_values"][0]  # type: ignore[no-any-return]
+        return one_picture(self.checkpoint.processor, pixels)
 
     def answer(self, batch: Sequence[Asked]) -> list[Given]:
         """All boxes of each picture; pictures of one shape are seen together.
@@ -75,6 +78,20 @@ class TransformersDetector:
             target_sizes=[(height, width) for width, height in (one.size_px for one in batch)],
         )
         return [given(one, result, self.names) for one, result in zip(batch, found, strict=True)]
+
+
+def one_picture(processor: Any, pixels: Pixels) -> torch.Tensor:  # noqa: ANN401 - one of many
+    """A frame through a processor, shape (3, height, width).
+
+    Raises
+    ------
+    EvaluateError
+        If the processor pads a picture that stands alone: the network would have to be told where.
+    """
+    made = processor(images=Image.fromarray(pixels), return_tensors="pt")
+    if "pixel_mask" in made and not bool(made["pixel_mask"].all()):
+        raise EvaluateError("the processor pads single pictures; set `pad_size` to null in it")
+    return made["pixel_values"][0]  # type: ignore[no-any-return]
 
 
 def given(asked: Asked, result: dict[str, torch.Tensor], names: LabelMap) -> Given:

@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import torch
-from PIL import Image
 from transformers import AutoModelForZeroShotObjectDetection, AutoProcessor
 
 from evaluate.errors import EvaluateError
@@ -21,7 +20,7 @@ from evaluate.providers import LoadOptions
 from evaluate.providers.batches import by_shape
 from evaluate.providers.checkpoints import Checkpoint, load_checkpoint, text_digest
 from evaluate.providers.coco_labels import COCO_80, label_map
-from evaluate.providers.transformers_detection import KEEP_ALL, given
+from evaluate.providers.transformers_detection import KEEP_ALL, given, one_picture
 from evaluate.zoo import ModelRow
 from schemas.answer_store import DETECTION
 
@@ -221,10 +220,7 @@ class ZeroShotDetector:
 
     def prepare(self, pixels: Pixels) -> torch.Tensor:
         """Resized and normalized, shape (3, height, width)."""
-        made = self.checkpoint.processor.image_processor(
-            images=Image.fromarray(pixels), return_tensors="pt"
-        )
-        return made["pixel_values"][0]  # type: ignore[no-any-return]
+        return one_picture(self.checkpoint.processor.image_processor, pixels)
 
     def answer(self, batch: Sequence[Asked]) -> list[Given]:
         """The likeliest boxes of each picture; pictures of one shape are seen together."""

@@ -10,6 +10,7 @@ import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from torchvision.models import get_model, get_model_weights
+from transformers import AutoImageProcessor
 
 from evaluate.errors import EvaluateError
 from evaluate.model import Asked
@@ -28,6 +29,7 @@ MADE = {
     "rt_detr": (tiny.rt_detr, TRAINED, 20),
     "rt_detr_v2": (lambda folder: tiny.rt_detr(folder, second=True), TRAINED, 20),
     "owl_vit": (tiny.owl_vit, PROMPTED, 16),
+    "owl_v2": (lambda folder: tiny.owl_vit(folder, second=True), PROMPTED, 16),
     "grounding_dino": (tiny.grounding_dino, PROMPTED, MAX_BOXES),
 }
 
@@ -174,6 +176,15 @@ def test_height_and_width_are_not_mistaken_for_each_other(models, name, classes,
     assert given.payload["boxes_xywh_px"][0] == [500, 350, 500, 350]
 
 
+def test_a_picture_that_was_padded_to_a_square_keeps_its_proportions(models):
+    """OWLv2 pads below and to the right: its boxes are parts of the longer side."""
+    model = models["owl_v2"]
+    known = replace(model, checkpoint=replace(model.checkpoint, network=_Says(80, 44)))
+    (given,) = known.answer([tiny.ask(model, tiny.pixels(0, (1000, 700)))])
+    # the padding is no part of the picture: 500 to 1000 ends at its lower border
+    assert given.payload["boxes_xywh_px"][0] == [500, 500, 500, 200]
+
+
 def test_grounding_dino_maps_tokens_back_to_classes(models):
     model = models["grounding_dino"]
     shares = model.family.shares
@@ -279,6 +290,52 @@ def test_red_stays_in_the_first_channel(models, name):
     red[..., 0] = 255
     prepared = models[name].prepare(red)
     assert prepared[0].mean() > prepared[2].mean() + 0.5
+
+
+def test_how_many_boxes_there_can_be_is_recorded(models):
+    limits = {name: model.spec["max_boxes"] for name, model in models.items()}
+    assert limits["detr"] == 10
+    assert limits["rt_detr"] == limits["rt_detr_v2"] == 20
+    assert limits["owl_vit"] == limits["grounding_dino"] == MAX_BOXES
+
+
+def test_who_resizes_is_part_of_what_a_detector_is(models):
+    """The two backends of transformers differ by up to 0.018 in normalized pixels."""
+    model = models["detr"]
+    other = AutoImageProcessor.from_pretrained(model.checkpoint.folder, backend="pil")
+    known = replace(model, checkpoint=replace(model.checkpoint, processor=other))
+    assert known.spec != model.spec
+    assert known.transform_key != model.transform_key
+
+
+def test_a_processor_that_pads_a_single_picture_is_refused(models):
+    model = models["detr"]
+    padding = AutoImageProcessor.from_pretrained(
+        model.checkpoint.folder, pad_size={"height": 128, "width": 128}
+    )
+    known = replace(model, checkpoint=replace(model.checkpoint, processor=padding))
+    with pytest.raises(EvaluateError, match="pads single pictures"):
+        known.prepare(tiny.pixels())
+
+
+def test_faster_r_cnn_has_its_own_limits(tmp_path):
+    sizes = {"min_size": 64, "max_size": 96}
+    torch.manual_seed(0)
+    name = "fasterrcnn_mobilenet_v3_large_320_fpn"
+    network = get_model(name, weights=None, weights_backbone=None, **sizes)
+    save_file(network.state_dict(), tmp_path / "weights.safetensors")
+    row = tiny.row(
+        "torchvision-detection", tmp_path, file=tmp_path / "weights.safetensors", arguments=sizes
+    ).model_copy(update={"id": f"{name}:COCO_V1", "folder": None})
+    model = load_model(row, CPU)
+    assert model.spec["limits"] == {
+        "score_thresh": 0.05,
+        "nms_thresh": 0.5,
+        "detections_per_img": 100,
+    }
+    assert model.spec["preprocessing"]["longest_px"] == 96
+    (given,) = model.answer([tiny.ask(model, tiny.pixels())])
+    assert set(given.payload["labels"]) <= set(COCO_80)
 
 
 def test_torchvision_answers_in_coco_names(ssd):

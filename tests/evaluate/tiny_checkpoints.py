@@ -135,9 +135,9 @@ def _clip_tokenizer() -> tf.CLIPTokenizerFast:
     )
 
 
-def owl_vit(folder: Path) -> Path:
+def owl_vit(folder: Path, *, second: bool = False) -> Path:
     tokenizer = _clip_tokenizer()
-    config = tf.OwlViTConfig(
+    config = (tf.Owlv2Config if second else tf.OwlViTConfig)(
         text_config={
             "vocab_size": len(tokenizer),
             "hidden_size": 32,
@@ -158,13 +158,14 @@ def owl_vit(folder: Path) -> Path:
         },
         projection_dim=32,
     )
-    processor = tf.OwlViTProcessor(
-        image_processor=tf.OwlViTImageProcessor(
-            size={"height": 64, "width": 64}, crop_size={"height": 64, "width": 64}
-        ),
-        tokenizer=tokenizer,
+    if second:
+        pictures = tf.Owlv2ImageProcessor(size={"height": 64, "width": 64})
+        tf.Owlv2Processor(image_processor=pictures, tokenizer=tokenizer).save_pretrained(folder)
+        return _save(tf.Owlv2ForObjectDetection(config), folder)
+    pictures = tf.OwlViTImageProcessor(
+        size={"height": 64, "width": 64}, crop_size={"height": 64, "width": 64}
     )
-    processor.save_pretrained(folder)
+    tf.OwlViTProcessor(image_processor=pictures, tokenizer=tokenizer).save_pretrained(folder)
     return _save(tf.OwlViTForObjectDetection(config), folder)
 
 
