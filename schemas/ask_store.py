@@ -23,7 +23,7 @@ _SHOWN = "f.outcome = 'accepted' AND f.path != ''"
 
 _FRAMES = f"""
     SELECT f.id, f.path, f.sha256 FROM frames f
-    WHERE {_SHOWN} AND f.id > ? ORDER BY f.id LIMIT {BLOCK}
+    WHERE {_SHOWN} AND f.id > ? ORDER BY f.id LIMIT ?
 """  # noqa: S608 - constants
 
 _OPEN = """
@@ -102,7 +102,7 @@ def iter_pending(
     last = 0
     while True:
         with catalog.read() as connection:
-            block = list(connection.exec_driver_sql(_FRAMES, (last,)))
+            block = list(connection.exec_driver_sql(_FRAMES, (last, BLOCK)))
             if not block:
                 return
             asks: dict[int, list[Ask]] = {}

@@ -21,10 +21,10 @@ ATTEMPTS = 4
 Chunk = list[FrameAsks]
 
 
-def chunks(frames: Iterable[FrameAsks], size: int = CHUNK_FRAMES) -> Iterator[Chunk]:
+def chunks(frames: Iterable[FrameAsks]) -> Iterator[Chunk]:
     """Frames in shares, in order."""
     rest = iter(frames)
-    while share := list(islice(rest, size)):
+    while share := list(islice(rest, CHUNK_FRAMES)):
         yield share
 
 
