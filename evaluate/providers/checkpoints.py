@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub import constants
+from transformers import CONFIG_MAPPING
 from transformers.utils import logging as transformers_logging
 
 from evaluate.errors import EvaluateError
@@ -107,22 +111,53 @@ def load_checkpoint(
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     shared = {"trust_remote_code": options.trust_remote_code, "local_files_only": True}
     try:
-        network, report = network_class.from_pretrained(
-            folder,
-            dtype=choose_dtype(options.dtype),
-            weights_only=True,
-            output_loading_info=True,
-            # named and refused below: its own refusal names nothing
-            ignore_mismatched_sizes=True,
-            **shared,
-        )
-        processor = processor_class.from_pretrained(folder, **shared)
+        with _without_requests(offline=options.offline):
+            network, report = network_class.from_pretrained(
+                folder,
+                config=_config_with_backbone(folder),
+                dtype=choose_dtype(options.dtype),
+                weights_only=True,
+                output_loading_info=True,
+                # named and refused below: its own refusal names nothing
+                ignore_mismatched_sizes=True,
+                **shared,
+            )
+            processor = processor_class.from_pretrained(folder, **shared)
     except _NO_CHECKPOINT as error:
         reason = " ".join(str(error).split())[:300]
         hint = ": it brings code, which --trust-remote-code runs" if "custom code" in reason else ""
         raise EvaluateError(f"{row.id} cannot be loaded{hint} ({reason})") from error
     _check_complete(row.id, report)
     return Checkpoint(row, folder, network.eval().to(device), processor, device)
+
+
+def _config_with_backbone(folder: Path) -> Any:  # noqa: ANN401 - transformers' configuration
+    """The configuration, if it names a backbone of timm by a word; None for all others.
+
+    transformers would ask the hub whether the word is a repository there, also of a checkpoint
+    that lies here whole.
+    """
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    name, kind = settings.get("backbone"), settings.get("model_type")
+    if not isinstance(name, str) or settings.get("backbone_config") or kind not in CONFIG_MAPPING:
+        return None
+    # null would be read as a mapping; left out, the architecture's defaults take its place
+    more = settings.pop("backbone_kwargs", None)
+    if more and "/" not in name:
+        backbone = {"model_type": "timm_backbone", "backbone": name, **more}
+        settings |= {"backbone": None, "backbone_config": backbone}
+    return CONFIG_MAPPING[kind].from_dict(settings)
+
+
+@contextmanager
+def _without_requests(*, offline: bool) -> Iterator[None]:
+    """Hold the hub's library to `--offline` while a folder is opened, whatever is in it."""
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = offline or before
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before
 
 
 def _check_complete(name: str, report: Any) -> None:  # noqa: ANN401 - transformers' report

@@ -132,12 +132,37 @@ def test_code_of_a_checkpoint_runs_only_if_allowed(copy, tmp_path, monkeypatch):
 
 
 def test_offline_nothing_leaves_the_machine(monkeypatch):
-    def refuse(*_):
-        raise AssertionError("something asked the network")
-
-    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket.socket, "connect", _refuse)
     with pytest.raises(EvaluateError, match=r"hf download nobody/nothing --revision a{40}"):
         checkpoint_folder("nobody/nothing", "a" * 40, offline=True)
+
+
+@pytest.mark.parametrize("more", [None, {"in_chans": 3, "out_indices": [1, 2, 3, 4]}])
+def test_a_backbone_that_is_named_by_a_word_asks_nobody(tmp_path, monkeypatch, more):
+    """As the published DETR names it; transformers would ask the hub for that word."""
+    folder = tiny.detr(tmp_path / "detr", timm_backbone="resnet10t")
+    config = json.loads((folder / "config.json").read_text())
+    del config["backbone_config"]
+    named = {"backbone": "resnet10t", "use_timm_backbone": True, "use_pretrained_backbone": True}
+    (folder / "config.json").write_text(json.dumps({**config, **named, "backbone_kwargs": more}))
+    monkeypatch.setattr(socket.socket, "connect", _refuse)
+    model = load(folder)
+    (given,) = model.answer([tiny.ask(model, tiny.pixels())])
+    assert given.payload["scores"]
+
+
+def _refuse(*_):
+    raise AssertionError("something asked the network")
+
+
+def test_offline_holds_for_whatever_a_configuration_names(copy, monkeypatch):
+    config = json.loads((copy / "config.json").read_text())
+    del config["backbone_config"]
+    named = {"backbone": "somebody/backbone", "backbone_kwargs": {"out_indices": [4]}}
+    (copy / "config.json").write_text(json.dumps({**config, **named}))
+    monkeypatch.setattr(socket, "getaddrinfo", _refuse)
+    with pytest.raises(EvaluateError, match="cannot be loaded"):
+        load(copy)
 
 
 def test_a_folder_that_is_none_is_not_taken_for_an_id_of_a_hub():

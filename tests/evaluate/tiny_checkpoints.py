@@ -67,12 +67,19 @@ def _save(network, folder: Path, *, seed: int = 0) -> Path:
     return folder
 
 
-def detr(folder: Path) -> Path:
+def detr(folder: Path, *, timm_backbone: str = "") -> Path:
+    backbone = (
+        {"use_timm_backbone": True, "backbone": timm_backbone}
+        if timm_backbone
+        else {
+            "use_timm_backbone": False,
+            "backbone": None,
+            "backbone_config": _backbone(tf.ResNetConfig, ["stage4"]),
+        }
+    )
     config = tf.DetrConfig(
-        use_timm_backbone=False,
         use_pretrained_backbone=False,
-        backbone=None,
-        backbone_config=_backbone(tf.ResNetConfig, ["stage4"]),
+        **backbone,
         d_model=32,
         encoder_layers=1,
         decoder_layers=1,
