@@ -80,7 +80,8 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("name", "paper", "task", "provider", "license", "status"):
-        table.add_column(heading, overflow="fold")
+        # a name is to be copied: never broken
+        table.add_column(heading, overflow="fold", no_wrap=heading == "name")
     reasons: dict[str, int] = {}
     for row in rows:
         mark = ""

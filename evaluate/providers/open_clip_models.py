@@ -40,9 +40,9 @@ def load(row: ModelRow, options: LoadOptions) -> ZeroShotClassifier:
     device, dtype = choose_device(options.device), choose_dtype(options.dtype)
     network, tokenizer, path = _network(row, options)
     prompts = templates(row.arguments.get("templates"))
-    network.eval().to(device=device, dtype=dtype)
     pictures = preprocessing_of(network)
-    towers = _towers(network, tokenizer, device)
+    towers = _towers(network, tokenizer, device)  # scale and bias before they are rounded
+    network.eval().to(device=device, dtype=dtype)
     spec = {
         "task": row.task,
         "provider": row.provider,
