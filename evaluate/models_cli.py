@@ -95,7 +95,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
             row["license"],
             row["status"] + mark,
         )
-    console = Console(width=None if Console().is_terminal else 160, markup=False, highlight=False)
+    console = Console(width=None if Console().is_terminal else 200, markup=False, highlight=False)
     console.print(table)
     for reason, number in reasons.items():
         console.print(f"[{number}] {reason}", soft_wrap=True)
