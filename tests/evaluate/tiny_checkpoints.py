@@ -452,7 +452,7 @@ DEEPSEEK_TEMPLATE = (
 )
 
 
-def deepseek_vl(folder: Path) -> Path:
+def deepseek_vl(folder: Path, *, hybrid: bool = False) -> Path:
     tokenizer = _begun(
         _tokenizer(
             ["<begin>", "<end>", "<pad>", "<image_placeholder>"],
@@ -462,15 +462,41 @@ def deepseek_vl(folder: Path) -> Path:
             extra_special_tokens={"image_token": "<image_placeholder>"},
         )
     )
-    config = tf.DeepseekVLConfig(
-        text_config=_text(tokenizer, "llama"),
-        vision_config=_vision("siglip_vision_model", 28),
-        image_token_id=tokenizer.convert_tokens_to_ids("<image_placeholder>"),
-    )
-    tf.DeepseekVLProcessor(
-        image_processor=tf.DeepseekVLImageProcessor(size={"height": 28, "width": 28}),
-        tokenizer=tokenizer,
-        num_image_tokens=4,
-        chat_template=DEEPSEEK_TEMPLATE,
-    ).save_pretrained(folder)
-    return _save(tf.DeepseekVLForConditionalGeneration(config), folder)
+    towers = {
+        "text_config": _text(tokenizer, "llama"),
+        "vision_config": _vision("siglip_vision_model", 28),
+        "image_token_id": tokenizer.convert_tokens_to_ids("<image_placeholder>"),
+    }
+    sizes = {"size": {"height": 28, "width": 28}}
+    words = {
+        "tokenizer": tokenizer,
+        "num_image_tokens": 4,
+        "chat_template": DEEPSEEK_TEMPLATE,
+    }
+    if hybrid:
+        # a second tower that sees the picture larger
+        towers["high_res_vision_config"] = {
+            "model_type": "sam_vision_model",
+            "hidden_size": 32,
+            "output_channels": 32,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "image_size": 64,
+            "patch_size": 16,
+            "window_size": 2,
+            "global_attn_indexes": [1],
+            "mlp_dim": 32,
+        }
+        pictures = tf.DeepseekVLHybridImageProcessor(
+            **sizes, high_res_size={"height": 64, "width": 64}
+        )
+        tf.DeepseekVLHybridProcessor(image_processor=pictures, **words).save_pretrained(folder)
+        config = tf.DeepseekVLHybridConfig(**towers)
+        return _save(tf.DeepseekVLHybridForConditionalGeneration(config), folder)
+    pictures = tf.DeepseekVLImageProcessor(**sizes)
+    tf.DeepseekVLProcessor(image_processor=pictures, **words).save_pretrained(folder)
+    return _save(tf.DeepseekVLForConditionalGeneration(tf.DeepseekVLConfig(**towers)), folder)
+
+
+def deepseek_vl_hybrid(folder: Path) -> Path:
+    return deepseek_vl(folder, hybrid=True)
