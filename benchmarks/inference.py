@@ -3,8 +3,8 @@
     SNAPRIG_DATA=data python -m benchmarks.inference [--curve]
 
 Weights are random, normalization is fitted to the frames. CPU time of the process and its
-children, one torch thread, models built and warmed up beforehand, every way over the same frames. `--curve` prints the
-engine's cost per frame from 100 to 10,000 frames, with its peak memory.
+children, one torch thread, models built and warmed up beforehand, every way over the same frames.
+`--curve` prints the engine's cost per frame from 100 to 10,000 frames, with its peak memory.
 """
 
 from __future__ import annotations
