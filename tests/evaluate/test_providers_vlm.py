@@ -12,6 +12,7 @@ from evaluate.providers import LoadOptions, load_model
 from evaluate.providers.vlm import MAX_NEW_TOKENS, greedy
 from schemas.questions import TASKS, question_text
 from tests.evaluate import tiny_checkpoints as tiny
+from tests.evaluate import tiny_vlms
 
 # transformers' own conversion of token lists, in the processor of PaliGemma
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -56,7 +57,7 @@ def _one_thread():
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("vlm")
-    return {name: getattr(tiny, name)(root / name) for name in FAMILIES}
+    return {name: getattr(tiny_vlms, name)(root / name) for name in FAMILIES}
 
 
 def open_vlm(folder, options=CPU):
