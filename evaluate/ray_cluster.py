@@ -33,6 +33,7 @@ def connect(address: str, cpus: int) -> ModuleType:
     os.environ["RAY_AUTH_MODE"] = "token"
     if address == "local" and not {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys():
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    # actors without a GPU keep the devices that they see: Ray's coming default, else it warns
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     import ray
 
@@ -43,6 +44,7 @@ def connect(address: str, cpus: int) -> ModuleType:
             include_dashboard=False if address == "local" else None,
             log_to_driver=False,
             configure_logging=False,
+            # loopback only: its ports are not for the network
             _node_ip_address="127.0.0.1" if address == "local" else None,
         )
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:

@@ -179,11 +179,11 @@ def run(
 
         workspace = Workspace.open(root)
         _require(engine)
-        rows = find_models(names, (), root)
+        rows = find_models(names, (), root, offline=offline)
         chosen = {row.name for row in rows}
         rows += [
             row
-            for row in find_models((), zoos, root)
+            for row in find_models((), zoos, root, offline=offline)
             if row.name not in chosen and (task is None or row.task == _ROW_TASKS.get(task, task))
         ]
         from evaluate.engine.crews import local_crews, ray_crews

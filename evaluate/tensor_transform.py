@@ -33,7 +33,7 @@ def tensor_steps(steps: Sequence[Callable[[Any], Any]]) -> Steps | None:
         kept.append(step)
     rest = [type(step).__name__ for step in steps[len(kept) :]]
     plain = rest[:1] in (["ToTensor"], ["MaybeToTensor"]) and rest[1:] in ([], ["Normalize"])
-    return tuple(kept) if plain else None  # type: ignore[arg-type]  # types were compared
+    return tuple(kept) if plain else None
 
 
 def steps_key(steps: Steps) -> str:

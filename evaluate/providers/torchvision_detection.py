@@ -20,6 +20,7 @@ from evaluate.providers.coco_labels import LabelMap, label_map
 from evaluate.providers.devices import choose_device
 from evaluate.providers.hub import file_digest
 from evaluate.providers.transformers_detection import given
+from evaluate.providers.weights import fill, read_tensors
 from evaluate.zoo import ModelRow
 from schemas.answer_store import DETECTION
 
@@ -124,33 +125,11 @@ def load(row: ModelRow, options: LoadOptions) -> TorchvisionDetector:
         num_classes=len(categories),
         **row.arguments,
     )
-    try:
-        network.load_state_dict(read_tensors(weights), strict=True)
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())[:300]
-        raise EvaluateError(f"{weights} does not fit {architecture}: {reason}") from error
+    fill(network, read_tensors(weights), weights)
     device = choose_device(options.device)
     return TorchvisionDetector(
         row, network.eval().to(device), label_map(categories), device, weights
     )
-
-
-def read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    """The tensors of a file of weights; no code in it runs.
-
-    Raises
-    ------
-    EvaluateError
-        If there is no such file, or it holds other things than tensors.
-    """
-    try:
-        if path.suffix == ".safetensors":
-            from safetensors.torch import load_file
-
-            return load_file(path)
-        return torch.load(path, map_location="cpu", weights_only=True)  # type: ignore[no-any-return]
-    except Exception as error:  # the readers' own errors have no common class but this
-        raise EvaluateError(f"{path} holds no tensors that can be read: {error}") from error
 
 
 def _published(url: str, *, offline: bool) -> Path:

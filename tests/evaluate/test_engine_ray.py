@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -66,29 +68,46 @@ def test_without_a_cluster_the_reason_is_one_line():
 
 
 @pytest.mark.soak
-def test_a_cluster_with_a_token_refuses_those_without(tmp_path):
+def test_a_cluster_with_a_token_refuses_those_without():
     """`ray start --head` as the documentation says; then a client with another token."""
-    ray = os.path.join(os.path.dirname(sys.executable), "ray")
-    port = "26379"
-    subprocess.run(
-        [
-            *(ray, "start", "--head", f"--port={port}", "--node-ip-address=127.0.0.1"),
-            *("--include-dashboard=false", f"--temp-dir={tmp_path / 'ray'}"),
-        ],
-        check=True,
-        capture_output=True,
-    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
     code = f"from evaluate.ray_cluster import connect; connect('127.0.0.1:{port}', 1).shutdown()"
-    try:
-        wrong = {**os.environ, "RAY_AUTH_TOKEN": "f" * 64}
-        for environment, joins in ((os.environ, True), (wrong, False)):
-            done = subprocess.run(
-                [sys.executable, "-c", code],
-                env=environment,
-                capture_output=True,
-                timeout=100,
-                check=False,
-            )
-            assert (done.returncode == 0) == joins, done.stderr.decode()
-    finally:
-        subprocess.run([ray, "stop", "--force"], check=True, capture_output=True)
+    # a short path: Unix sockets lie below it
+    with tempfile.TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+        head = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block"),
+                *(f"--port={port}", "--node-ip-address=127.0.0.1", "--num-cpus=1"),
+                *("--include-dashboard=false", f"--temp-dir={folder}"),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_for(port, head)
+            wrong = {**os.environ, "RAY_AUTH_TOKEN": "f" * 64}
+            for environment, joins in ((dict(os.environ), True), (wrong, False)):
+                done = subprocess.run(
+                    [sys.executable, "-c", code],
+                    env=environment,
+                    capture_output=True,
+                    timeout=100,
+                    check=False,
+                )
+                assert (done.returncode == 0) == joins, done.stderr.decode()
+        finally:
+            head.terminate()
+            head.wait(timeout=30)
+
+
+def wait_for(port, process):
+    """Until somebody listens."""
+    while process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                time.sleep(3)  # the first to listen is not yet ready for nodes and clients
+                return
+        time.sleep(0.2)
+    raise AssertionError("Ray did not start")

@@ -113,6 +113,67 @@ def test_a_broken_vocabulary_is_one_line(lab):
     assert "not valid TOML" in call(lab, "score", code=1).output
 
 
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["run"], "--model or --zoo"),
+        (["run", "--model", NAME, "--shard", "5/4"], "no part such as 1/4"),
+        (["run", "--model", NAME, "--shard", "0/4"], "no part such as 1/4"),
+        (["run", "--model", NAME, "--dtype", "int8"], "bfloat16"),
+    ],
+)
+def test_wrong_usage(lab, args, says):
+    assert says in call(lab, *args, code=2).output
+
+
+def test_one_model_fails_and_the_other_goes_on(lab, tmp_path):
+    lab.fill("mugs", "bright")
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "config.json").write_text('{"architecture": "test_resnet", "num_classes": 1000}')
+    done = call(lab, "run", "--model", str(broken), "--model", NAME, "--device", "cpu", code=1)
+    assert "1 of 2 models did not finish: broken: " in done.output
+    assert f"{NAME}: 8 responses of 8 asked" in done.output
+
+
+def test_parts_and_a_cache(lab, tmp_path):
+    lab.fill("mugs", "bright")
+    run = ("run", "--model", NAME, "--device", "cpu", "--cache", str(tmp_path / "c"))
+    first = call_json(lab, *run, "--shard", "1/2")["responses"]
+    second = call_json(lab, *run, "--shard", "2/2")["responses"]
+    assert first + second == 8
+    assert len([path for path in (tmp_path / "c").rglob("*") if path.is_file()]) == 8
+    assert "cannot be asked detection" in call(lab, *run, "--task", "detection", code=1).output
+
+
+def test_ctrl_c_twice_loses_and_repeats_nothing(lab):
+    for scene in ("a", "b"):
+        for lighting in ("bright", "dim"):
+            lab.fill(scene, lighting)
+    args = [sys.executable, "-c", "from rig.cli import main; main()", "-w", str(lab.workspace.root)]
+    args += ["evaluate", "run", "--model", NAME, "--device", "cpu", "--batch-size", "1"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(args, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+    try:
+        while process.poll() is None and count_responses(lab.catalog) < 2:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=100)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode != 0
+    stopped_at = count_responses(lab.catalog)
+    assert call_json(lab, "run", "--model", NAME, "--device", "cpu")["responses"] == 32 - stopped_at
+    (observer,) = list_observers(lab.catalog)
+    given = list(list_responses(lab.catalog, observer.id))
+    assert len({r.stimulus_id for r in given}) == len(given) == 32
+    assert all(r.error == "" for r in given)
+
+
 def test_ctrl_c_finishes_the_batch_and_goes_on_later(lab):
     for scene in ("a", "b"):
         for lighting in ("bright", "dim"):

@@ -18,6 +18,7 @@ from schemas.import_store import put_instances, put_scenes
 from schemas.questions import TASKS
 from schemas.records import Instance
 from tests.evaluate import tiny_checkpoints as tiny
+from tests.evaluate import tiny_vlms
 from tests.evaluate.asking import ask_all
 from tests.evaluate.conftest import jpeg
 
@@ -96,7 +97,9 @@ def test_detectors_of_all_kinds_are_scored(marked, tmp_path):
 
 def test_a_vision_language_model_is_scored_on_what_people_are_asked(marked, tmp_path):
     make_questions(marked.catalog, seed=1)
-    model = load_model(tiny.row("transformers-vlm", tiny.qwen2_vl(tmp_path / "vlm"), "vqa"), CPU)
+    model = load_model(
+        tiny.row("transformers-vlm", tiny_vlms.qwen2_vl(tmp_path / "vlm"), "vqa"), CPU
+    )
     (run,) = ask_all(marked.catalog, marked.workspace, {"vlm": model})
     assert run.failed == 0
     (observer,) = list_observers(marked.catalog)

@@ -1,4 +1,4 @@
-"""Vision-language models of four families, from checkpoints made here, asked as people are."""
+"""Vision-language models of five families, from checkpoints made here, asked as people are."""
 
 import json
 import shutil
@@ -12,12 +12,13 @@ from evaluate.providers import LoadOptions, load_model
 from evaluate.providers.vlm import MAX_NEW_TOKENS, greedy
 from schemas.questions import TASKS, question_text
 from tests.evaluate import tiny_checkpoints as tiny
+from tests.evaluate import tiny_vlms
 
 # transformers' own conversion of token lists, in the processor of PaliGemma
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 CPU = LoadOptions(device="cpu", offline=True)
-FAMILIES = ("qwen2_vl", "paligemma", "llava_next", "deepseek_vl")
+FAMILIES = ("qwen2_vl", "paligemma", "llava_next", "deepseek_vl", "deepseek_vl_hybrid")
 OPTIONS = {"q3": ("laptop", "cup", "comic book", "other"), "q4": ("A) 4", "B) 2", "C) 5", "D) 3")}
 
 _Q1 = "Objects of what class are in the image? Answer with the name of the class."
@@ -33,12 +34,14 @@ READ = {
     "paligemma": "{image}<bos>answer en {question}\n",
     "llava_next": "<s>A chat. USER: {image}\n{question} ASSISTANT:",
     "deepseek_vl": "<begin>User: {image}{question}\nAssistant:",
+    "deepseek_vl_hybrid": "<begin>User: {image}{question}\nAssistant:",
 }
 IMAGE = {
     "qwen2_vl": "<|image_pad|>" * 6,
     "paligemma": "<image>" * 4,
     "llava_next": "<image>" * 14,
     "deepseek_vl": "<image_placeholder>" * 4,
+    "deepseek_vl_hybrid": "<image_placeholder>" * 4,
 }
 BEGIN = {"paligemma": "<bos>", "llava_next": "<s>", "deepseek_vl": "<begin>"}
 
@@ -54,7 +57,7 @@ def _one_thread():
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("vlm")
-    return {name: getattr(tiny, name)(root / name) for name in FAMILIES}
+    return {name: getattr(tiny_vlms, name)(root / name) for name in FAMILIES}
 
 
 def open_vlm(folder, options=CPU):
