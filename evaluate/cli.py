@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event
 from time import monotonic
-from typing import Any
 
 import click
 
 from evaluate.errors import EvaluateError
+from evaluate.models_cli import models
 from evaluate.review_cli import review
+from evaluate.run_cli import run
 from schemas.workspace import Workspace
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-
-
-class Stopped(click.ClickException):
-    """Stopped on purpose and resumable: exit status 3."""
-
-    exit_code = 3
 
 
 @click.group()
@@ -32,119 +25,9 @@ def evaluate() -> None:
     """Models over the catalog, scoring, report."""
 
 
+evaluate.add_command(models)
 evaluate.add_command(review)
-
-
-@evaluate.command()
-@click.option(
-    "--paper", is_flag=True, help="The SNAP paper's 52 models: published size and results."
-)
-@_JSON
-def models(paper: bool, as_json: bool) -> None:
-    """List the models, and what each needs to run here.
-
-    \b
-    Examples:
-      snaprig evaluate models
-      snaprig evaluate models --json
-      snaprig evaluate models --paper
-      snaprig evaluate models --paper --json
-    """  # noqa: D301
-    if paper:
-        _list_paper_models(as_json)
-        return
-    from evaluate.zoo import load_zoo, why_not_runnable
-
-    rows = [
-        {
-            "name": row.name,
-            "task": row.task,
-            "provider": row.provider,
-            "id": row.id,
-            "input_px": row.input_px,
-            "license": row.license,
-            "weights": row.weights.distribution,
-            "reason": why_not_runnable(row),
-        }
-        for row in load_zoo().values()
-    ]
-    for row in rows:
-        row["status"] = "missing" if row["reason"] else "runnable"
-    if as_json:
-        click.echo(json.dumps({"models": rows}, indent=2))
-        return
-    for row in rows:
-        click.echo(
-            f"{row['name']}  {row['task']}, {row['input_px']} px, {row['license']}, "
-            f"weights from {row['weights']}: {row['reason'] or 'runnable'}"
-        )
-
-
-@evaluate.command()
-@click.option("--model", "names", multiple=True, required=True, help="Name from the zoo; repeat.")
-@click.option(
-    "--device", default="auto", show_default=True, help="auto (a GPU if any), cpu, cuda, cuda:1, …"
-)
-@click.option(
-    "--batch-size",
-    type=click.IntRange(1),
-    default=16,
-    show_default=True,
-    help="Frames asked at once.",
-)
-@click.option("--as", "alias", help="Name of the observer in the catalog (default: the model's).")
-@click.option("--retry-failed", is_flag=True, help="Ask again about frames that failed before.")
-@_JSON
-@click.pass_obj
-def run(
-    root: Path,
-    *,
-    names: tuple[str, ...],
-    device: str,
-    batch_size: int,
-    alias: str | None,
-    retry_failed: bool,
-    as_json: bool,
-) -> None:
-    """Ask models about all accepted frames that they have not seen yet.
-
-    Resumable: what is in the catalog is not asked again. Ctrl-C finishes the batch at hand.
-
-    \b
-    Examples:
-      snaprig -w lab evaluate run --model tf_efficientnet_lite2
-      snaprig -w lab evaluate run --model tf_efficientnet_lite2 --device cuda --json
-    """  # noqa: D301
-    if alias is not None and len(names) > 1:
-        raise click.UsageError("--as names one observer: give one --model with it")
-    with _plain_errors():
-        _require("torch", "timm")
-        workspace = Workspace.open(root)
-        with workspace.catalog() as catalog, _interruptible() as stop:
-            from evaluate.runner import run_models
-
-            found = run_models(
-                catalog,
-                workspace,
-                names,
-                device=device,
-                batch_size=batch_size,
-                alias=alias,
-                retry_failed=retry_failed,
-                stop=stop.is_set,
-            )
-    total = {
-        "observers": [result.as_json() for result in found],
-        "responses": sum(result.progress.responses for result in found),
-        "failed": sum(result.progress.failed for result in found),
-    }
-    if as_json:
-        click.echo(json.dumps(total, indent=2))
-    else:
-        for result in found:
-            click.echo(result.sentence())
-    if any(result.progress.interrupted for result in found):
-        raise Stopped("interrupted; run the same command again to go on")
+evaluate.add_command(run)
 
 
 @evaluate.command()
@@ -245,19 +128,6 @@ def report(root: Path, protocol: str, out: Path | None, as_json: bool) -> None:
     _say_unscorable(done.unscorable)
 
 
-def _list_paper_models(as_json: bool) -> None:
-    from evaluate.paper_models import paper_model_line, paper_models_json
-
-    rows = paper_models_json()
-    if as_json:
-        click.echo(json.dumps({"models": rows}, indent=2))
-        return
-    for row in rows:
-        click.echo(paper_model_line(row))
-    for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
-        click.echo(reason)
-
-
 def _say_unscorable(unscorable: dict[str, str]) -> None:
     for reason in unscorable.values():
         click.echo(f"not scored: {reason}", err=True)
@@ -279,21 +149,3 @@ def _plain_errors() -> Iterator[None]:
         yield
     except EvaluateError as error:
         raise click.ClickException(str(error)) from error
-
-
-@contextmanager
-def _interruptible() -> Iterator[Event]:
-    """An event that the first Ctrl-C sets; the second one interrupts at once."""
-    stop = Event()
-
-    def on_interrupt(_number: int, _frame: Any) -> None:  # noqa: ANN401 - a frame object
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        click.echo("\nfinishing the batch at hand; Ctrl-C again stops at once", err=True)
-
-    before = signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -18,6 +18,13 @@ def class_names() -> tuple[tuple[str, ...], ...]:
         return tuple(tuple(row["names"].split(";")) for row in csv.DictReader(file))
 
 
+@cache
+def class_synsets() -> tuple[str, ...]:
+    """WordNet synset of each class (`n01440764`); position is the class index."""
+    with Path(__file__).with_name("imagenet.csv").open(encoding="utf-8", newline="") as file:
+        return tuple(row["wnid"] for row in csv.DictReader(file))
+
+
 def class_name(index: int) -> str:
     """The usual name of a class."""
     return class_names()[index][0]

@@ -1,6 +1,6 @@
 """The SNAP paper's 52 models: what is published about them, read from `paper_models.toml`.
 
-Metadata only: a row of `zoo.toml` is what makes a model run.
+Metadata only: the row of that name in `zoo.toml` is what makes a model run.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from evaluate.errors import EvaluateError
-from evaluate.zoo import load_zoo, why_not_runnable
+from evaluate.runnable import status_of
+from evaluate.zoo import load_zoo
 from schemas.plan import FrozenModel
 
 Task = Literal["classification", "detection", "vqa"]
 
 UNKNOWN = "unknown"
-_LATER = "metadata only: no row of the zoo runs it yet; a later release does"
 _METRIC = {"classification": "imagenet_top1", "detection": "coco_ap"}
 
 
@@ -71,7 +71,6 @@ class PaperModel(FrozenModel):
     paper_name: str
     paper_id: str
     task: Task
-    timm_id: str | None = None
     parameters: Parameters | None = None
     training: Training
     accuracy: Accuracy | None = None
@@ -145,14 +144,6 @@ def find_paper_model(observer: str) -> PaperModel:
     )
 
 
-def why_metadata_only(row: PaperModel) -> str:
-    """Why the model does not run here; empty if it does."""
-    for zoo_row in load_zoo().values():
-        if zoo_row.id == row.paper_id or (row.timm_id and zoo_row.id == row.timm_id):
-            return why_not_runnable(zoo_row)
-    return _LATER
-
-
 def paper_models_json() -> list[dict[str, Any]]:
     """One JSON object a row, sources spelled out, null for what is unknown."""
     models = load_paper_models()
@@ -164,10 +155,8 @@ def _row_json(row: PaperModel, sources: dict[str, str]) -> dict[str, Any]:
     for part in ("parameters", "training", "accuracy"):
         if values[part] is not None:
             values[part]["sources"] = [sources[key] for key in values[part]["sources"]]
-    reason = why_metadata_only(row)
     values["unknown"] = list(row.unknown)
-    values["status"] = "metadata only" if reason else "runnable"
-    values["reason"] = reason
+    values["status"], values["reason"] = status_of(load_zoo()[row.paper_id])
     return values
 
 

@@ -1,6 +1,6 @@
 """Responses to verdicts: parsing what was said, then scoring it, without asking anyone again.
 
-The stages stay apart: `evaluate.inference` asks or an import brings answers, `parse_top5` and
+The stages stay apart: `evaluate.engine` asks or an import brings answers, `parse_top5` and
 `evaluate.answer_text` read them, `score_labels` and `evaluate.question_judges` compare them
 with the truth.
 """

@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
+from evaluate.ray_cluster import connect
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -38,15 +40,8 @@ def run_ray(
     address : str
         ``auto`` for the cluster of this machine, ``local`` to start one here, or its address.
     """
-    import ray
-
+    ray = connect(address, workers)
     # tasks are idempotent, so a lost worker costs its task's time and nothing else
-    ray.init(
-        address=None if address == "local" else address,
-        num_cpus=workers if address == "local" else None,
-        include_dashboard=False,
-        log_to_driver=False,
-    )
     remote = ray.remote(max_retries=5)(function)
     try:
         fetch: Callable[[Any], Result] = ray.get

@@ -7,11 +7,14 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from evaluate.errors import EvaluateError
 
 if TYPE_CHECKING:
     from evaluate.bias.scan import Engine, Tally
@@ -99,7 +102,7 @@ def scan(
             tally = run(counted(find_units(sources)), out, collection, engine, watch)
         duration_s = monotonic() - started
         checks = _verify(out, verify) if verify else None
-    except SourceError as error:
+    except (SourceError, EvaluateError) as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{out} cannot be written: {error}") from error
@@ -129,10 +132,9 @@ def _engine(name: str, workers: int, address: str) -> Engine:
     from evaluate.bias import engines
 
     if name == "ray":
-        try:
-            import ray  # noqa: F401 - says early that it is missing
-        except ImportError as error:
-            raise click.ClickException("Ray is missing: pip install 'ray>=2.60'") from error
+        # not imported yet: Ray reads then whether its token is asked for
+        if find_spec("ray") is None:
+            raise click.ClickException("Ray is missing: pip install 'ray>=2.60'")
         return partial(engines.run_ray, address=address, workers=workers)
     if workers == 1:
         return engines.run_serial

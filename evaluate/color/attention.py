@@ -66,18 +66,27 @@ def load_watched(name: str, device: str = "auto") -> Watched:
     EvaluateError
         If there is no such model, or it cannot run here.
     """
-    from evaluate.timm_classifier import TimmClassifier
+    import torch
+
+    from evaluate.providers import LoadOptions, load_model
+    from evaluate.providers.classifier import ImageNetClassifier
     from evaluate.zoo import find_model
 
-    model = TimmClassifier.load(find_model(name), device)
-    mode = model.config.get("crop_mode", "center")
+    model = load_model(find_model(name), LoadOptions(device=device))
+    if not isinstance(model, ImageNetClassifier) or not isinstance(model.logits, torch.nn.Module):
+        raise EvaluateError(f"{name} is no network of its own whose feature maps can be seen")
+    pictures = model.pictures
+    mode = pictures.settings.get("crop_mode", "center")
     if mode not in ("center", "squash"):
         raise EvaluateError(f"{name} prepares pictures by {mode!r}: where it looks is not known")
 
     def prepare(pixels: Pixels) -> npt.NDArray[np.float32]:
-        return model.prepare(Image.fromarray(pixels))
+        cpu = torch.device("cpu")
+        batch = pictures.batch([pictures.prepare(pixels)], cpu, torch.float32)
+        return np.asarray(batch[0].numpy(), np.float32)
 
-    return Watched(name, model.network, prepare, model.config["crop_pct"], mode == "squash")
+    share = float(pictures.settings.get("crop_pct", 1.0))
+    return Watched(name, model.logits, prepare, share, mode == "squash")
 
 
 def attention(watched: Watched, pixels: Pixels, class_index: int | None = None) -> Heat:

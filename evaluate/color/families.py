@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from evaluate.paper_models import load_paper_models
+from evaluate.zoo import load_zoo
 from schemas.records import Observer
 
 OTHER: Final = "other"
@@ -77,9 +78,9 @@ def _rules() -> dict[str, list[tuple[re.Pattern[str], str]]]:
 
 
 def _published_size(name: str, model_id: str) -> float | None:
+    ids = {row.name: row.id.partition(":")[0] for row in load_zoo().values()}
     for row in load_paper_models().model:
-        if row.parameters and {row.paper_name, row.paper_id, row.timm_id} & (
-            {name, model_id} - {""}
-        ):
+        known = {row.paper_name, row.paper_id, ids.get(row.paper_id, "")}
+        if row.parameters and known & ({name, model_id} - {""}):
             return row.parameters.millions
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from evaluate.metrics.arrays import FloatArray
 from evaluate.metrics.boxes import xywh_to_xyxy
 from evaluate.metrics.detection_data import Detections, GroundTruth
+from evaluate.release.detectors import SCENE_NAMES
 from schemas.records import Instance
 
 
@@ -37,6 +38,9 @@ def frames_to_arrays(
 ) -> tuple[GroundTruth, Detections, tuple[str, ...]]:
     """Ground truth and detections with classes numbered, and the class names by number.
 
+    A class that COCO and the rig's scenes call by different names is one class: where no object
+    is a "cell phone", a detected one is a "phone", and the other way round.
+
     Boxes and areas are in pixels of the picture that the objects were marked in; detections of
     another size are scaled to it. Classes that no object has may be among the detections'; they
     have no score.
@@ -47,6 +51,8 @@ def frames_to_arrays(
         For a frame given twice, labels, scores and boxes of different numbers, or what
         `GroundTruth` and `Detections` refuse.
     """
+    frames = list(frames)
+    same = _same_class({one.category for frame in frames for one in frame.instances})
     numbers: dict[str, int] = {}
     images: list[int] = []
     truth: list[tuple[int, int, bool, float]] = []
@@ -74,10 +80,9 @@ def frames_to_arrays(
             size = frame.payload["size_px"]
             scale = np.divide(next(iter(sizes), size), size)
             found_boxes.append(boxes * np.tile(scale, 2))
-            found += [
-                (frame.frame_id, numbers.setdefault(label, len(numbers)), score)
-                for label, score in zip(labels, scores, strict=True)
-            ]
+            for label, score in zip(labels, scores, strict=True):
+                number = numbers.setdefault(same.get(label, label), len(numbers))
+                found.append((frame.frame_id, number, score))
     truth_columns = list(zip(*truth, strict=True)) or [()] * 4
     found_columns = list(zip(*found, strict=True)) or [()] * 3
     return (
@@ -98,3 +103,11 @@ def frames_to_arrays(
         ),
         tuple(numbers),
     )
+
+
+def _same_class(categories: Collection[str]) -> dict[str, str]:
+    """The objects' own name of a class, by the name that a detector may give it."""
+    pairs = [*SCENE_NAMES.items(), *((scene, coco) for coco, scene in SCENE_NAMES.items())]
+    return {
+        found: known for found, known in pairs if known in categories and found not in categories
+    }

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import evaluate.cli
+import evaluate.run_cli
 from evaluate.cli import evaluate as command
 from schemas.answer_store import list_observers, list_responses
 from schemas.catalog import Catalog
@@ -30,10 +31,10 @@ def call_json(lab, *args):
 
 
 def test_models_lists_what_runs_here(lab):
-    (row,) = call_json(lab, "models")["models"]
-    assert (row["name"], row["status"], row["reason"]) == (NAME, "runnable", "")
-    assert row["license"] == "Apache-2.0"
-    assert NAME in call(lab, "models").output
+    rows = call_json(lab, "models", "--zoo", "all")["models"]
+    (row,) = (row for row in rows if row["status"] == "runnable")
+    assert (row["name"], row["reason"], row["license"]) == (NAME, "", "Apache-2.0")
+    assert len(call_json(lab, "models")["models"]) == 52
 
 
 def test_the_chain_of_commands(lab):
@@ -98,9 +99,10 @@ def test_one_name_for_two_models_is_wrong_usage(lab):
     ("args", "missing"), [(["run", "--model", NAME], "torch"), (["report"], "matplotlib")]
 )
 def test_without_the_extra(lab, monkeypatch, args, missing):
-    monkeypatch.setattr(
-        evaluate.cli, "find_spec", lambda name: None if name == missing else find_spec(name)
-    )
+    for module in (evaluate.cli, evaluate.run_cli):
+        monkeypatch.setattr(
+            module, "find_spec", lambda name: None if name == missing else find_spec(name)
+        )
     said = call(lab, *args, code=1).output
     assert f"{missing} not installed" in said
     assert "pip install 'snaprig[evaluate]'" in said
@@ -109,6 +111,67 @@ def test_without_the_extra(lab, monkeypatch, args, missing):
 def test_a_broken_vocabulary_is_one_line(lab):
     (lab.workspace.root / "vocabulary.toml").write_text("[category")
     assert "not valid TOML" in call(lab, "score", code=1).output
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["run"], "--model or --zoo"),
+        (["run", "--model", NAME, "--shard", "5/4"], "no part such as 1/4"),
+        (["run", "--model", NAME, "--shard", "0/4"], "no part such as 1/4"),
+        (["run", "--model", NAME, "--dtype", "int8"], "bfloat16"),
+    ],
+)
+def test_wrong_usage(lab, args, says):
+    assert says in call(lab, *args, code=2).output
+
+
+def test_one_model_fails_and_the_other_goes_on(lab, tmp_path):
+    lab.fill("mugs", "bright")
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "config.json").write_text('{"architecture": "test_resnet", "num_classes": 1000}')
+    done = call(lab, "run", "--model", str(broken), "--model", NAME, "--device", "cpu", code=1)
+    assert "1 of 2 models did not finish: broken: " in done.output
+    assert f"{NAME}: 8 responses of 8 asked" in done.output
+
+
+def test_parts_and_a_cache(lab, tmp_path):
+    lab.fill("mugs", "bright")
+    run = ("run", "--model", NAME, "--device", "cpu", "--cache", str(tmp_path / "c"))
+    first = call_json(lab, *run, "--shard", "1/2")["responses"]
+    second = call_json(lab, *run, "--shard", "2/2")["responses"]
+    assert first + second == 8
+    assert len([path for path in (tmp_path / "c").rglob("*") if path.is_file()]) == 8
+    assert "cannot be asked detection" in call(lab, *run, "--task", "detection", code=1).output
+
+
+def test_ctrl_c_twice_loses_and_repeats_nothing(lab):
+    for scene in ("a", "b"):
+        for lighting in ("bright", "dim"):
+            lab.fill(scene, lighting)
+    args = [sys.executable, "-c", "from rig.cli import main; main()", "-w", str(lab.workspace.root)]
+    args += ["evaluate", "run", "--model", NAME, "--device", "cpu", "--batch-size", "1"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(args, stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+    try:
+        while process.poll() is None and count_responses(lab.catalog) < 2:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=100)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode != 0
+    stopped_at = count_responses(lab.catalog)
+    assert call_json(lab, "run", "--model", NAME, "--device", "cpu")["responses"] == 32 - stopped_at
+    (observer,) = list_observers(lab.catalog)
+    given = list(list_responses(lab.catalog, observer.id))
+    assert len({r.stimulus_id for r in given}) == len(given) == 32
+    assert all(r.error == "" for r in given)
 
 
 def test_ctrl_c_finishes_the_batch_and_goes_on_later(lab):

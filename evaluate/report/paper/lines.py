@@ -84,7 +84,12 @@ def paint_lines(
             axes.fill_between(x, low, high, color=look["color"], alpha=0.13, linewidth=0)
     if chance is not None:
         axes.axhline(chance, label="chance", **CHANCE)
-    ev_offset_axis(axes, *offsets_of(curves))
+    if any(curve.points for curve in curves):
+        ev_offset_axis(axes, *offsets_of(curves))
+    else:
+        # such as how well hits are placed, where nobody hit anything
+        axes.text(0.5, 0.5, "undefined", transform=axes.transAxes, ha="center", color=INK)
+        axes.set_xticks([])
     axes.set_ylabel(label)
     if percent:
         axes.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=""))

@@ -11,17 +11,21 @@ from PIL import Image
 from timm.data import create_transform, resolve_data_config
 
 from evaluate.errors import EvaluateError
-from evaluate.images import read_image
-from evaluate.inference import ask
+from evaluate.images import read_pixels
+from evaluate.model import Asked
+from evaluate.providers import LoadOptions, load_model
+from evaluate.providers.devices import choose_device
+from evaluate.providers.lite_names import rename_lite_keys
+from evaluate.runnable import checked_weights
 from evaluate.scores import score_observers
 from evaluate.scoring import PAPER, score_catalog
-from evaluate.timm_classifier import TimmClassifier, choose_device, rename_lite_keys
 from evaluate.vocabulary import load_vocabulary
-from evaluate.zoo import checked_weights, find_model
+from evaluate.zoo import find_model
 from schemas.answer_store import CLASSIFICATION, list_answers, list_observers, list_responses
 from schemas.exposure import Exposure
 from schemas.frame_store import list_frames
 from schemas.records import Outcome
+from tests.evaluate.asking import ask
 
 ROW = find_model("tf_efficientnet_lite2")
 
@@ -36,7 +40,7 @@ def _one_thread():
 
 @pytest.fixture(scope="module")
 def model():
-    return TimmClassifier.load(ROW, "cpu")
+    return load_model(ROW, LoadOptions(device="cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -57,23 +61,23 @@ def snap(lab, photographs):
 
 def test_every_tensor_gets_its_own_name(model):
     state = torch.load(checked_weights(ROW), weights_only=True)
-    renamed = rename_lite_keys(state, model.network)
-    assert set(renamed) == set(model.network.state_dict())
+    renamed = rename_lite_keys(state, model.logits)
+    assert set(renamed) == set(model.logits.state_dict())
     # both libraries list their layers in the same order: an independent check of the names
-    assert list(renamed) == list(model.network.state_dict())
+    assert list(renamed) == list(model.logits.state_dict())
 
 
 def test_unknown_tensors_are_an_error(model):
     for key in ("_blocks.99._bn1.weight", "_blocks.1._new.weight", "extra.weight", "bias"):
         with pytest.raises(EvaluateError, match="unknown tensor"):
-            rename_lite_keys({key: torch.zeros(1)}, model.network)
+            rename_lite_keys({key: torch.zeros(1)}, model.logits)
 
 
 def test_missing_tensors_are_an_error(monkeypatch):
     load = torch.load
     monkeypatch.setattr(torch, "load", lambda *a, **k: dict(list(load(*a, **k).items())[:-1]))
     with pytest.raises(EvaluateError, match=r"classifier\.bias"):
-        TimmClassifier.load(ROW, "cpu")
+        load_model(ROW, LoadOptions(device="cpu"))
 
 
 def test_an_absent_device_is_named():
@@ -90,7 +94,7 @@ def test_spec_says_what_makes_it_reproducible(model):
 
 
 def test_counts_on_the_snap_photographs(snap, model):
-    done = list(ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=8))[-1]
+    done = ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=8)
     assert (done.asked, done.responses, done.failed) == (20, 20, 0)
     score_catalog(snap.catalog, load_vocabulary())
     (observer,) = list_observers(snap.catalog)
@@ -115,12 +119,13 @@ def test_known_photographs_top5(photographs, model):
     for scene, expected in known.items():
         path = next(p for p in photographs if p.stem.startswith(scene))
         with Image.open(path) as image:
-            (labels,) = model.predict([model.prepare(image.convert("RGB"))])
-        assert [label.class_index for label in labels] == expected
+            prepared = model.prepare(np.array(image.convert("RGB")))
+        (given,) = model.answer([Asked(prepared, "classification", (), image.size)])
+        assert [label[0] for label in given.payload["top5"]] == expected
 
 
 def test_predictions_equal_the_plain_timm_loop(snap, model):
-    list(ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=7))
+    ask(snap.catalog, snap.workspace, ROW.name, model, batch_size=7)
     (observer,) = list_observers(snap.catalog)
     ours = {r.frame_sha256: r.payload["top5"] for r in list_responses(snap.catalog, observer.id)}
     # the loop of timm's documentation; the weights by position, not by our names
@@ -135,8 +140,9 @@ def test_predictions_equal_the_plain_timm_loop(snap, model):
         with Image.open(snap.path_of(frame.path)) as image, torch.inference_mode():
             likely = network(transform(image.convert("RGB"))[None]).softmax(1)[0].topk(5)
         assert [label[0] for label in ours[frame.sha256]] == likely.indices.tolist()
+        # a pixel of the resized picture differs from Pillow's by one gray level at most
         np.testing.assert_allclose(
-            [label[2] for label in ours[frame.sha256]], likely.values, atol=2e-5
+            [label[2] for label in ours[frame.sha256]], likely.values, atol=5e-3
         )
 
 
@@ -149,7 +155,6 @@ def test_a_turned_picture_is_seen_upright(tmp_path, model):
     exif[0x0112] = 6  # show it turned by 90 degrees clockwise
     upright.transpose(Image.Transpose.ROTATE_90).save(turned, exif=exif)
     seen = [
-        np.asarray(read_image(path, hashlib.sha256(path.read_bytes()).hexdigest()))
-        for path in (plain, turned)
+        read_pixels(path, hashlib.sha256(path.read_bytes()).hexdigest()) for path in (plain, turned)
     ]
     np.testing.assert_array_equal(*seen)

@@ -1,0 +1,1 @@
+"""Ask many models about many frames: decoded once, resumable, here or on several machines."""
