@@ -130,6 +130,15 @@ class ShardType(click.ParamType[Shard]):
     is_flag=True,
     help="Run code that comes with a checkpoint. Read it first.",
 )
+@click.option(
+    "--view",
+    "views",
+    multiple=True,
+    default=("original",),
+    show_default=True,
+    help="How frames are seen: original, grayscale, low:RADIUS, high:RADIUS, "
+    "corruption:NAME:SEVERITY; repeat.",
+)
 @click.option("--as", "alias", help="Name of the observer in the catalog (default: the model's).")
 @click.option("--retry-failed", is_flag=True, help="Ask again about frames that failed before.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
@@ -152,6 +161,7 @@ def run(
     cache_gb: float,
     offline: bool,
     trust_remote_code: bool,
+    views: tuple[str, ...],
     alias: str | None,
     retry_failed: bool,
     as_json: bool,
@@ -168,6 +178,7 @@ def run(
       snaprig -w lab evaluate run --zoo snap --task detection --device cuda --dtype bfloat16
       snaprig -w lab evaluate run --model timm:resnet50 --model ./my-detector --cache lab/cache
       snaprig -w lab evaluate run --zoo snap --shard 1/4 --json
+      snaprig -w lab evaluate run --model tf_efficientnet_lite2 --view grayscale --view low:16
       snaprig -w lab evaluate run --zoo snap --engine ray --address auto
     """  # noqa: D301
     if not names and not zoos:
@@ -188,9 +199,10 @@ def run(
         ]
         from evaluate.engine.crews import local_crews, ray_crews
         from evaluate.engine.progress import bars
-        from evaluate.engine.run import Orders, run_models
+        from evaluate.engine.run import Orders, Totals, run_models
         from evaluate.engine.work import Settings
         from evaluate.providers import LoadOptions
+        from evaluate.views import find_view
 
         options = LoadOptions(device, dtype, offline, trust_remote_code)
         settings = Settings(
@@ -200,13 +212,18 @@ def run(
             cache=cache,
             cache_bytes=round(cache_gb * 1e9),
         )
-        orders = Orders(
-            tasks=None if task is None else _TASKS[task],
-            shard=shard,
-            together=together,
-            alias=alias,
-            retry_failed=retry_failed,
-        )
+        orders = [
+            Orders(
+                tasks=None if task is None else _TASKS[task],
+                shard=shard,
+                view=find_view(view).name,
+                together=together,
+                alias=alias,
+                # failures are forgotten once, or each view would forget the others'
+                retry_failed=retry_failed and number == 0,
+            )
+            for number, view in enumerate(dict.fromkeys(views))
+        ]
         crews = (
             ray_crews(settings, address, workers)
             if engine == "ray"
@@ -218,7 +235,9 @@ def run(
             crews as hire,
             bars() as watch,
         ):
-            totals = run_models(catalog, rows, orders, hire, stop=stop.is_set, watch=watch)
+            totals = Totals()
+            for order in orders:
+                totals.add(run_models(catalog, rows, order, hire, stop=stop.is_set, watch=watch))
     except EvaluateError as error:
         raise click.ClickException(str(error)) from error
     for note in totals.notes:
@@ -233,13 +252,15 @@ def run(
             f"peak memory {totals.memory_bytes / 1e9:.1f} GB" + gpu * bool(totals.gpu_memory_bytes)
         )
     if stop.is_set() and (
-        len(totals.models) < len(rows) or any(r.interrupted for r in totals.models)
+        len(totals.models) < len(rows) * len(orders) or any(r.interrupted for r in totals.models)
     ):
         raise Stopped("interrupted; run the same command again to go on")
     problems = [one for one in totals.models if one.problem]
     if problems:
         named = "; ".join(f"{one.name}: {one.problem}" for one in problems)
-        raise click.ClickException(f"{len(problems)} of {len(rows)} models did not finish: {named}")
+        raise click.ClickException(
+            f"{len(problems)} of {len(totals.models)} models did not finish: {named}"
+        )
 
 
 def _require(engine: str) -> None:

@@ -198,10 +198,14 @@ def add_responses(catalog: Catalog, new: Iterable[Response]) -> None:
 def list_responses(
     catalog: Catalog, observer_id: int, task: str | None = None
 ) -> Iterator[Response]:
-    """Responses of an observer in stimulus order, streamed."""
+    """Responses of an observer in stimulus order, streamed.
+
+    With a task, those to frames as they are, not as another view shows them.
+    """
     query = select(responses).where(responses.c.observer_id == observer_id)
     if task is not None:
-        query = query.join(stimuli).where(stimuli.c.task == task)
+        original = or_(stimuli.c.view == ORIGINAL, stimuli.c.view.like(f"{ORIGINAL}@%"))
+        query = query.join(stimuli).where(stimuli.c.task == task, original)
     with catalog.read() as connection:
         rows = connection.execute(query.order_by(responses.c.stimulus_id)).yield_per(1000)
         for row in rows:

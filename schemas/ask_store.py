@@ -70,22 +70,28 @@ class Ask(NamedTuple):
 
 
 class FrameAsks(NamedTuple):
-    """A frame with all that is asked about it; `path` is relative to the workspace."""
+    """A frame with all that is asked about it; `path` is relative to the workspace.
+
+    `view` is how it is seen (`evaluate.views`).
+    """
 
     path: str
     sha256: str
     asks: tuple[Ask, ...]
+    view: str = ORIGINAL
 
 
-def count_pending(catalog: Catalog, wanted: Wanted, shard: Shard = ALL) -> int:
-    """Stimuli of a shard that an observer has not answered."""
+def count_pending(
+    catalog: Catalog, wanted: Wanted, shard: Shard = ALL, view: str = ORIGINAL
+) -> int:
+    """Stimuli of a shard and view that an observer has not answered."""
     query = f"""
         SELECT f.sha256, COUNT(*) FROM stimuli s JOIN frames f ON f.id = s.frame_id
         WHERE {_SHOWN} AND s.view = ? AND s.task IN ({_marks(wanted.tasks)})
           AND {_ASKABLE} AND {_OPEN}
         GROUP BY f.id
     """  # noqa: S608 - constants and question marks
-    values = (ORIGINAL, *wanted.tasks, wanted.observer_id)
+    values = (view, *wanted.tasks, wanted.observer_id)
     with catalog.read() as connection:
         return sum(
             n for sha256, n in connection.exec_driver_sql(query, values) if shard.holds(sha256)
@@ -93,7 +99,7 @@ def count_pending(catalog: Catalog, wanted: Wanted, shard: Shard = ALL) -> int:
 
 
 def iter_pending(
-    catalog: Catalog, wanted: Sequence[Wanted], shard: Shard = ALL
+    catalog: Catalog, wanted: Sequence[Wanted], shard: Shard = ALL, view: str = ORIGINAL
 ) -> Iterator[FrameAsks]:
     """Stimuli x observers - responses, by frame in the order of the catalog, in constant memory.
 
@@ -115,20 +121,20 @@ def iter_pending(
                       AND s.task IN ({_marks(one.tasks)}) AND {_ASKABLE} AND {_OPEN}
                     ORDER BY s.id
                 """  # noqa: S608 - constants and question marks
-                span = (block[0][0], block[-1][0], ORIGINAL, *one.tasks, one.observer_id)
+                span = (block[0][0], block[-1][0], view, *one.tasks, one.observer_id)
                 for frame_id, stimulus_id, task, options in connection.exec_driver_sql(query, span):
                     ask = Ask(who, stimulus_id, task, tuple(json.loads(options)))
                     asks.setdefault(frame_id, []).append(ask)
         for frame_id, path, sha256 in block:
             if frame_id in asks and shard.holds(sha256):
-                yield FrameAsks(path, sha256, tuple(asks[frame_id]))
+                yield FrameAsks(path, sha256, tuple(asks[frame_id]), view)
         last = block[-1][0]
 
 
-def ensure_choices(catalog: Catalog, options: Sequence[str]) -> int:
+def ensure_choices(catalog: Catalog, options: Sequence[str], view: str = ORIGINAL) -> int:
     """Give every accepted frame its choice between these options; those there keep theirs."""
     with catalog.write() as connection:
-        values = (ORIGINAL, CHOICE, json.dumps(list(options)))
+        values = (view, CHOICE, json.dumps(list(options)))
         return int(connection.exec_driver_sql(_CHOICES, values).rowcount)
 
 

@@ -22,6 +22,7 @@ _ASKED = """
     JOIN runs u ON u.id = f.run_id
     JOIN scenes c ON c.id = f.scene_id
     JOIN lightings l ON l.id = f.lighting_id
+    WHERE (s.view = 'original' OR s.view LIKE 'original@%')
     ORDER BY s.id
 """
 
@@ -30,13 +31,15 @@ _VERDICTS = """
            length(coalesce(r.text, ''))
     FROM responses r
     CROSS JOIN verdicts v ON v.response_id = r.id AND v.protocol = ?
-    WHERE r.observer_id = ?
+    CROSS JOIN stimuli s ON s.id = r.stimulus_id
+    WHERE r.observer_id = ? AND (s.view = 'original' OR s.view LIKE 'original@%')
     ORDER BY r.stimulus_id
 """
 
 _TASKS = """
     SELECT r.observer_id, s.task, count(*)
     FROM responses r JOIN stimuli s ON s.id = r.stimulus_id
+    WHERE (s.view = 'original' OR s.view LIKE 'original@%')
     GROUP BY r.observer_id, s.task ORDER BY r.observer_id, s.task
 """
 

@@ -116,7 +116,7 @@ _SCORED = """
     FROM responses r
     CROSS JOIN verdicts v ON v.response_id = r.id AND v.protocol = ?
     CROSS JOIN stimuli s ON s.id = r.stimulus_id
-    WHERE r.observer_id = ?
+    WHERE r.observer_id = ? AND (s.view = 'original' OR s.view LIKE 'original@%')
     ORDER BY r.stimulus_id
 """
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from evaluate.engine.stimuli import ensure_asked
+from evaluate.engine.stimuli import VIEWED, ensure_asked
 from evaluate.engine.work import Crew, Done, Loaded, Refused, Report, Row
 from evaluate.errors import EvaluateError
 from evaluate.zoo import ModelRow
-from schemas.answer_store import delete_failed_responses, put_observer
+from schemas.answer_store import ORIGINAL, delete_failed_responses, put_observer
 from schemas.ask_store import ALL, Shard, Wanted, count_pending, iter_pending, store_answers
 from schemas.catalog import Catalog, CatalogError
 from schemas.records import Observer, Response
@@ -39,6 +39,7 @@ class ModelRun:
     name: str
     device: str = ""
     tasks: tuple[str, ...] = ()
+    view: str = ORIGINAL
     asked: int = 0
     responses: int = 0
     failed: int = 0
@@ -64,6 +65,7 @@ class ModelRun:
             "name": self.name,
             "device": self.device,
             "tasks": list(self.tasks),
+            "view": self.view,
             "asked": self.asked,
             "responses": self.responses,
             "failed": self.failed,
@@ -73,14 +75,15 @@ class ModelRun:
 
     def sentence(self) -> str:
         """One line for a person."""
+        named = self.name if self.view == ORIGINAL else f"{self.name}, {self.view}"
         if self.problem and not self.done:
-            return f"{self.name}: {self.problem}"
+            return f"{named}: {self.problem}"
         if self.asked == 0:
-            return f"{self.name}: nothing to ask, every accepted frame has its response"
+            return f"{named}: nothing to ask, every accepted frame has its response"
         failed = f", {self.failed} failed" if self.failed else ""
         problem = f"; then {self.problem}" if self.problem else ""
         return (
-            f"{self.name}: {self.responses} responses{failed} of {self.asked} asked, "
+            f"{named}: {self.responses} responses{failed} of {self.asked} asked, "
             f"{self.images_per_s:.1f} images/s on {self.device}{problem}"
         )
 
@@ -93,6 +96,13 @@ class Totals:
     notes: list[str] = field(default_factory=list)
     memory_bytes: int = 0
     gpu_memory_bytes: int = 0
+
+    def add(self, other: Totals) -> None:
+        """Take in what another run did."""
+        self.models += other.models
+        self.notes += [note for note in other.notes if note not in self.notes]
+        self.memory_bytes = max(self.memory_bytes, other.memory_bytes)
+        self.gpu_memory_bytes = max(self.gpu_memory_bytes, other.gpu_memory_bytes)
 
     def as_json(self) -> dict[str, Any]:
         """As `snaprig evaluate run --json` prints it."""
@@ -115,6 +125,8 @@ class Orders:
         None: whatever each model can be asked.
     shard : Shard
         Part of the frames that this run is for.
+    view : str
+        How frames are seen (`evaluate.views`); questions are asked of the original only.
     together : int
         Models that are loaded at once and share the decoded frames.
     alias : str or None
@@ -125,6 +137,7 @@ class Orders:
 
     tasks: tuple[str, ...] | None = None
     shard: Shard = ALL
+    view: str = ORIGINAL
     together: int = 4
     alias: str | None = None
     retry_failed: bool = False
@@ -162,7 +175,7 @@ def run_models(
     left = deque(rows)
     while left and not stop():
         group = [left.popleft() for _ in range(min(orders.together, len(left)))]
-        runs = [ModelRun(orders.alias or row.name) for row in group]
+        runs = [ModelRun(orders.alias or row.name, view=orders.view) for row in group]
         for run in runs:
             watch(run)
         try:
@@ -209,16 +222,17 @@ def _pass(
             observer_id = _introduce(catalog, run, report, orders)
             if observer_id is not None:
                 observers[who] = observer_id
-    for note in ensure_asked(catalog, {task for who in observers for task in runs[who].tasks}):
+    asked = {task for who in observers for task in runs[who].tasks}
+    for note in ensure_asked(catalog, asked, orders.view):
         if note not in totals.notes:
             totals.notes.append(note)
     # places in the pass stay those of the crew: who is not asked wants no tasks
     wanted = [Wanted(observers.get(who, 0), runs[who].tasks) for who in range(len(runs))]
     for who in observers:
-        runs[who].asked = count_pending(catalog, wanted[who], orders.shard)
+        runs[who].asked = count_pending(catalog, wanted[who], orders.shard, orders.view)
         watch(runs[who])
     started = monotonic()
-    pending = iter_pending(catalog, wanted, orders.shard)
+    pending = iter_pending(catalog, wanted, orders.shard, orders.view)
     for done in crew.work(pending, stop):
         store_answers(catalog, (_response(row, observers[row.who]) for row in done.rows))
         _count(runs, done, totals, monotonic() - started)
@@ -238,6 +252,11 @@ def _introduce(catalog: Catalog, run: ModelRun, report: Report, orders: Orders) 
     tasks = report.tasks
     if orders.tasks is not None:
         tasks = tuple(task for task in tasks if task in orders.tasks)
+    if orders.view != ORIGINAL:
+        tasks = tuple(task for task in tasks if task in VIEWED)
+    if not tasks and orders.view != ORIGINAL:
+        run.problem = f"is asked nothing about frames seen as {orders.view}"
+        return None
     if not tasks:
         run.problem = f"cannot be asked {', '.join(orders.tasks or ())}: it does " + ", ".join(
             report.tasks

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from evaluate.questions import make_questions
 from evaluate.release.rules import CLASSES
-from schemas.answer_store import CHOICE, CLASSIFICATION, DETECTION, ensure_stimuli
+from schemas.answer_store import CHOICE, CLASSIFICATION, DETECTION, ORIGINAL, ensure_stimuli
 from schemas.ask_store import ensure_choices, shown_categories
 from schemas.catalog import Catalog
 from schemas.question_store import list_question_frames, stored_options
@@ -16,7 +16,11 @@ from schemas.questions import TASKS as QUESTIONS
 SEED = 1
 
 
-def ensure_asked(catalog: Catalog, tasks: Iterable[str]) -> list[str]:
+#: Tasks that are asked of frames under another view. Questions are as people got them.
+VIEWED = (CLASSIFICATION, DETECTION, CHOICE)
+
+
+def ensure_asked(catalog: Catalog, tasks: Iterable[str], view: str = ORIGINAL) -> list[str]:
     """See that the stimuli of these tasks are in the catalog; what a person should know of it.
 
     Questions are made here only if there are none: more frames get theirs with the seed that the
@@ -25,10 +29,10 @@ def ensure_asked(catalog: Catalog, tasks: Iterable[str]) -> list[str]:
     wanted, told = set(tasks), []
     for task in (CLASSIFICATION, DETECTION):
         if task in wanted:
-            ensure_stimuli(catalog, task)
+            ensure_stimuli(catalog, task, view)
     if CHOICE in wanted:
-        ensure_choices(catalog, choice_options(catalog))
-    if wanted & set(QUESTIONS):
+        ensure_choices(catalog, choice_options(catalog), view)
+    if view == ORIGINAL and wanted & set(QUESTIONS):
         there = stored_options(catalog, QUESTIONS[0])
         if not there:
             made = make_questions(catalog, SEED)

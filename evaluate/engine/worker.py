@@ -23,6 +23,7 @@ from evaluate.errors import EvaluateError
 from evaluate.images import read_pixels
 from evaluate.model import Asked, Model
 from evaluate.providers import LoadOptions, load_model
+from evaluate.views import find_view
 from evaluate.zoo import ModelRow
 from schemas.ask_store import Ask, FrameAsks
 from schemas.workspace import Workspace, WorkspaceError
@@ -124,10 +125,13 @@ class Worker:
         by_key: dict[str, Any] = {}
         prepared: dict[int, Any] = {}
         size_px, pixels = (0, 0), None
+        view = find_view(frame.view)
         for who in dict.fromkeys(ask.who for ask in frame.asks):
             if who in self._broken or who not in self._models:
                 continue
             key = self._keys[who]
+            if key is not None and view.key:
+                key = f"{view.key} | {key}"
             if key is not None and key not in by_key and self._cache is not None:
                 cached = self._cache.get(frame.sha256, key)
                 if cached is not None:
@@ -136,7 +140,7 @@ class Worker:
                 if pixels is None:
                     try:
                         path = self._workspace.resolve(frame.path)
-                        pixels = read_pixels(path, frame.sha256)
+                        pixels = view.apply(read_pixels(path, frame.sha256))
                     except (EvaluateError, WorkspaceError) as error:
                         return _Seen(frame, size_px, dict.fromkeys(self._models, str_error(error)))
                     size_px = (pixels.shape[1], pixels.shape[0])

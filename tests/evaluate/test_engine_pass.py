@@ -320,3 +320,47 @@ def test_the_batch_is_recorded(lab):
     (observer,) = list_observers(lab.catalog)
     batches = [r.timing for r in list_responses(lab.catalog, observer.id)]
     assert batches == [{"batch": 3}] * 3 + [{"batch": 2}] * 2
+
+
+class TestViews:
+    def test_a_view_is_asked_and_scored_apart(self, lab):
+        put_frames(lab, 4)
+        model = Thumb("key")
+        models = {"thumb": model}
+        ask_all = asking.ask_all
+        (plain,) = ask_all(lab.catalog, lab.workspace, models)
+        orders = Orders(view="grayscale")
+        (gray,) = ask_all(lab.catalog, lab.workspace, models, orders=orders)
+        assert (plain.responses, gray.responses, gray.view) == (4, 4, "grayscale")
+        assert gray.as_json()["view"] == "grayscale"
+        seen = [one.prepared for one in model.asked]
+        assert all(len(set(pixel)) == 1 for image in seen[4:] for pixel in image.reshape(-1, 3))
+        (again,) = ask_all(lab.catalog, lab.workspace, models, orders=orders)
+        assert again.asked == 0
+        (observer,) = list_observers(lab.catalog)
+        assert len(list(list_responses(lab.catalog, observer.id, "classification"))) == 4
+        assert len(list(list_responses(lab.catalog, observer.id))) == 8
+
+    def test_the_cache_keeps_views_apart(self, lab, tmp_path):
+        put_frames(lab, 2)
+        model = Thumb("key")
+        for view in ("original", "grayscale"):
+            asking.ask_all(
+                lab.catalog,
+                lab.workspace,
+                {"thumb": model},
+                orders=Orders(view=view),
+                cache=tmp_path / "cache",
+                cache_bytes=10**9,
+            )
+        assert model.prepared == 4
+
+    def test_questions_are_asked_of_the_original_only(self, lab):
+        put_frames(lab, 1)
+        (run,) = asking.ask_all(
+            lab.catalog,
+            lab.workspace,
+            {"vlm": Thumb("key", tasks=("q1",), name="vlm")},
+            orders=Orders(view="low:16"),
+        )
+        assert "asked nothing about frames seen as low:16" in run.problem
