@@ -43,6 +43,9 @@ COARSE = SweepPlan(
 #: The demo's own mark in a folder: only such a folder is deleted by `--fresh`.
 MARK = ".snaprig-demo"
 
+#: Outlines of what the two photographs show, as COCO polygons drawn by hand.
+OBJECTS = Path(__file__).with_name("demo_objects.json")
+
 PHOTO_SUFFIXES = {".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff"}
 
 
@@ -118,6 +121,9 @@ def demo(
                 plan_file = str(lab / "plan.toml")
                 shoot = ["capture", "run", *where, "--plan", plan_file, "--checklist-done"]
                 _run(lab, *shoot, *devices)
+            if folder is None:
+                objects = ["--coco", str(OBJECTS), "--image", scene.photo.name]
+                _run(lab, "scene", "annotate", scene.name, *objects)
     _run(lab, "evaluate", "run", "--model", MODEL)
     _run(lab, "evaluate", "report")
     _run(lab, "check")

@@ -38,6 +38,9 @@ def test_the_demo_ends_with_a_catalog_that_adds_up(tmp_path):
     assert status["light_readings"] > 0
     assert status["simulated"]
 
+    colors = json.loads(snaprig("-w", lab, "color", "label", "--measure", "--json").stdout)
+    assert colors["measured"]["frames"] == frames["accepted"]
+
     table = tmp_path / "frames.csv"
     assert snaprig("-w", lab, "export", "frames", str(table)).returncode == 0
     with table.open(newline="", encoding="utf-8") as file:
