@@ -12,6 +12,7 @@ from evaluate.report.contents import Contents, contents
 from evaluate.report.data import ReportData, gather
 from evaluate.report.figures import Drawing, FigureFiles, write_files
 from evaluate.report.light_plot import light_plot
+from evaluate.report.objects import marked_scenes
 from evaluate.report.observer_page import ObserverPage, gather_observers, write_observer_pages
 from evaluate.report.outcome_plot import outcome_plot
 from evaluate.report.pairs import pairs_plot
@@ -108,8 +109,17 @@ def write_report(
     pages = _observer_pages(catalog, results, data, path, tell)
     unscorable = unknown_categories(vocabulary, {scene.category for scene in data.scenes})
     tell("page")
+    in_sheet = list(dict.fromkeys(strip.scene.name for strip in data.strips))
     html = render(
-        Shown(results, data, shown, drawings, pages, unscorable),
+        Shown(
+            results,
+            data,
+            shown,
+            drawings,
+            pages,
+            unscorable,
+            marked_scenes(catalog, workspace, in_sheet),
+        ),
         thumbnail,
         path.parent,
         workspace.root.resolve().name,

@@ -21,6 +21,7 @@ from evaluate.report.contents import Contents
 from evaluate.report.data import ReportData
 from evaluate.report.figures import Drawing
 from evaluate.report.light_plot import MAX_PANELS
+from evaluate.report.objects import MarkedScene
 from evaluate.report.observer_page import ObserverPage
 from evaluate.report.pairs import THUMB_PX as PAIR_PX
 from evaluate.report.pairs import spell_answer
@@ -72,6 +73,7 @@ class Shown:
     drawings: Mapping[str, Drawing]
     pages: tuple[ObserverPage, ...]
     unscorable: Mapping[str, str]
+    objects: tuple[MarkedScene, ...] = ()
 
 
 def render(shown: Shown, thumbnail: Thumbnail, folder: Path, title: str, made_at: datetime) -> str:
@@ -104,6 +106,7 @@ def render(shown: Shown, thumbnail: Thumbnail, folder: Path, title: str, made_at
         sections=SECTIONS,
         contents=shown.contents,
         disputes=shown.results.disputes,
+        objects=shown.objects,
         tiles=tiles(data.counts, shown.results),
         pages=[
             (page.label, page.kind, Path(os.path.relpath(page.path, folder)).as_posix())

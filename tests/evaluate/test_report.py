@@ -11,6 +11,7 @@ from PIL import Image
 
 from evaluate.report import write_report
 from evaluate.report.sheet import choose_scenes
+from schemas.annotation_store import set_instances
 from schemas.answer_store import (
     CLASSIFICATION,
     add_responses,
@@ -20,7 +21,7 @@ from schemas.answer_store import (
 )
 from schemas.capture_store import StoredReading, add_readings, end_run
 from schemas.exposure import Exposure
-from schemas.records import Observer, Outcome, Response, RunStatus, Scene, utc_now
+from schemas.records import Instance, Observer, Outcome, Response, RunStatus, Scene, utc_now
 
 ALL = {
     "top1-by-ev-offset",
@@ -234,6 +235,31 @@ def test_a_lost_file_leaves_the_rest(lab):
         path.write_bytes(b"no picture")
     _, _, text = report(lab)
     assert "unreadable" in text
+
+
+def test_annotated_objects_are_drawn(lab):
+    lab.fill("mugs", "bright")
+    frame = next(lab.workspace.frames.rglob("*.jpg"))
+    with Image.open(frame) as picture:
+        size_px = picture.size
+    width, height = size_px
+    box = (0.0, 0.0, width / 2, height / 2)
+    set_instances(
+        lab.catalog,
+        "mugs",
+        [Instance("cup", box, box[2] * box[3], crowd=False, rle=None, image_size_px=size_px)],
+    )
+    _, page, text = report(lab)
+    assert "#objects" in page.addresses
+    assert "mugs : 1 object" in text
+    # marked on a picture of other proportions: said, not drawn
+    set_instances(
+        lab.catalog,
+        "mugs",
+        [Instance("cup", box, 1.0, crowd=False, rle=None, image_size_px=(width, 9 * height))],
+    )
+    _, _, text = report(lab)
+    assert "not shown:" in text
 
 
 def test_unknown_categories_are_named(lab):
