@@ -276,7 +276,8 @@ def _hang_up(port: str) -> None:
                 continue
             with socket.fromfd(descriptor, socket.AF_INET, socket.SOCK_STREAM) as line:
                 peer = line.getpeername()
-                if peer[0] == address and str(peer[1]) in ports:
+                # a socket of another family names its peer otherwise: an event loop's own has ""
+                if isinstance(peer, tuple) and peer[0] == address and str(peer[1]) in ports:
                     line.shutdown(socket.SHUT_RDWR)
         except OSError:
             continue  # not connected, or closed meanwhile

@@ -65,7 +65,7 @@ def test_no_memory_for_a_single_item_is_its_failure():
 
 @given(st.lists(st.integers(-3, 9), min_size=1, max_size=20), st.integers(1, 8))
 def test_only_what_is_refused_fails(items, room):
-    # a collection of garbage takes long in a process with a large heap, and some examples ask for 20
+    # collecting garbage takes long in a process with a large heap, and examples do it often
     with patch("evaluate.engine.batching.free_memory"):
         answers = answer_batch(Small(room), asked(*items), BatchSize(20, 20))
     for item, one in zip(items, answers, strict=True):

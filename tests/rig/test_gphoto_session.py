@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from rig.errors import Reconnect
-from rig.gphoto_session import Session
+from rig.gphoto_session import Session, _hang_up
 
 
 def test_nobody_at_a_port_is_reconnect_and_leaves_standard_input_alone():
@@ -69,3 +69,15 @@ def test_the_only_usb_camera_is_found_by_its_model(tmp_path):
     first, second = done.stdout.splitlines()
     assert first == "usb:001,001 True 50%"
     assert second.startswith("AskOperator")  # it has none of a Canon's remote control
+
+
+def test_hanging_up_leaves_sockets_of_other_kinds_alone():
+    # an event loop in this process has such a pair, whose peers have no name
+    first, second = socket.socketpair()
+    with first, second, socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as line:
+            _hang_up(f"ptpip:127.0.0.1:{port}:{port}")
+            assert line.recv(1) == b""
+        first.sendall(b"x")
+        assert second.recv(1) == b"x"
