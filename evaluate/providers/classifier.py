@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.typing as npt
 import torch
 
 from evaluate.errors import EvaluateError
 from evaluate.imagenet import class_name, class_synsets, find_classes
-from evaluate.model import Asked, Given, Label, Pixels, top5_payload
-from evaluate.providers.pictures import Preprocessing
+from evaluate.model import Asked, Given, Label, top5_payload
+from evaluate.providers.pictures import SeesPictures
 
 TOP_K = 5
 CLASSES = 1000
@@ -22,7 +21,7 @@ _STRANGE_NAMES = 50
 
 
 @dataclass(frozen=True)
-class ImageNetClassifier:
+class ImageNetClassifier(SeesPictures):
     """A 1000-way classifier with its own preprocessing.
 
     Attributes
@@ -32,37 +31,16 @@ class ImageNetClassifier:
     """
 
     logits: Callable[[torch.Tensor], torch.Tensor]
-    pictures: Preprocessing
-    spec: dict[str, Any]
-    torch_device: torch.device
-    dtype: torch.dtype
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """What it can be asked."""
         return ("classification",)
 
-    @property
-    def device(self) -> str:
-        """Where it computes."""
-        return str(self.torch_device)
-
-    @property
-    def transform_key(self) -> str:
-        """Names what `prepare` does."""
-        return self.pictures.key
-
-    def prepare(self, pixels: Pixels) -> npt.NDArray[Any]:
-        """One frame, resized and cropped."""
-        return self.pictures.prepare(pixels)
-
     def answer(self, batch: Sequence[Asked]) -> list[Given]:
         """The five likeliest classes of each frame, likeliest first."""
-        pixels = self.pictures.batch(
-            [asked.prepared for asked in batch], self.torch_device, self.dtype
-        )
         with torch.inference_mode():
-            likely = self.logits(pixels).float().softmax(dim=1).topk(TOP_K, dim=1)
+            likely = self.logits(self.seen(batch)).float().softmax(dim=1).topk(TOP_K, dim=1)
         return [
             Given(None, top5_payload([Label(i, class_name(i), p) for i, p in pairs]))
             for pairs in _pairs(likely)

@@ -54,7 +54,9 @@ def load(row: ModelRow, options: LoadOptions) -> ZeroShotClassifier:
         "dtype": options.dtype,
         "versions": {"torch": torch.__version__, "open_clip": version("open_clip_torch")},
     }
-    return ZeroShotClassifier(towers, pictures, prompts, spec, device, dtype)
+    return ZeroShotClassifier(
+        towers, prompts, pictures=pictures, spec=spec, torch_device=device, dtype=dtype
+    )
 
 
 def preprocessing_of(network: Any) -> Preprocessing:  # noqa: ANN401 - open_clip is untyped

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 from PIL import Image
 
-from evaluate.model import Pixels
+from evaluate.model import Asked, Pixels
 from evaluate.providers.weights import settings_digest
 from evaluate.tensor_transform import Steps, normalization, resize_crop, steps_key, tensor_steps
 
@@ -87,3 +87,33 @@ class Preprocessing:
             std = torch.tensor(self.std, device=device).view(3, 1, 1)
             pixels = (pixels / 255 - mean) / std
         return pixels.to(dtype)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeesPictures:
+    """What models with a `Preprocessing` of their own have in common."""
+
+    pictures: Preprocessing
+    spec: dict[str, Any]
+    torch_device: torch.device
+    dtype: torch.dtype
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return str(self.torch_device)
+
+    @property
+    def transform_key(self) -> str:
+        """Names what `prepare` does."""
+        return self.pictures.key
+
+    def prepare(self, pixels: Pixels) -> npt.NDArray[Any]:
+        """One frame, resized and cropped."""
+        return self.pictures.prepare(pixels)
+
+    def seen(self, batch: Sequence[Asked]) -> torch.Tensor:
+        """What the network sees of a batch, shape (N, 3, H, W)."""
+        return self.pictures.batch(
+            [asked.prepared for asked in batch], self.torch_device, self.dtype
+        )

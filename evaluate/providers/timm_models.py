@@ -60,7 +60,9 @@ def load(row: ModelRow, options: LoadOptions) -> ImageNetClassifier:
         "versions": {"torch": torch.__version__, "timm": version("timm")},
     }
     network.eval().to(device=device, dtype=dtype)
-    return ImageNetClassifier(network, pictures, spec, device, dtype)
+    return ImageNetClassifier(
+        network, pictures=pictures, spec=spec, torch_device=device, dtype=dtype
+    )
 
 
 def preprocessing_of(network: Any) -> Preprocessing:  # noqa: ANN401 - timm is untyped

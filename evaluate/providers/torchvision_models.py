@@ -48,7 +48,9 @@ def load(row: ModelRow, options: LoadOptions) -> ImageNetClassifier:
         "versions": {"torch": torch.__version__, "torchvision": torchvision.__version__},
     }
     network.eval().to(device=device, dtype=dtype)
-    return ImageNetClassifier(network, pictures, spec, device, dtype)
+    return ImageNetClassifier(
+        network, pictures=pictures, spec=spec, torch_device=device, dtype=dtype
+    )
 
 
 def weights_of(id_: str) -> tuple[str, Any]:

@@ -32,5 +32,9 @@ def load(row: ModelRow, options: LoadOptions) -> ImageNetClassifier:
 
     spec = checkpoint.describe(task=row.task, pixels=pictures.spec)
     return ImageNetClassifier(
-        logits, pictures, spec, checkpoint.device, choose_dtype(options.dtype)
+        logits,
+        pictures=pictures,
+        spec=spec,
+        torch_device=checkpoint.device,
+        dtype=choose_dtype(options.dtype),
     )

@@ -42,7 +42,12 @@ def load(row: ModelRow, options: LoadOptions) -> ZeroShotClassifier:
         probability=towers.activation,
     )
     return ZeroShotClassifier(
-        towers, pictures, prompts, spec, checkpoint.device, choose_dtype(options.dtype)
+        towers,
+        prompts,
+        pictures=pictures,
+        spec=spec,
+        torch_device=checkpoint.device,
+        dtype=choose_dtype(options.dtype),
     )
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy.typing as npt
 import torch
 
 from evaluate.errors import EvaluateError
 from evaluate.imagenet import class_name
-from evaluate.model import DIGITS, Asked, Given, Label, Pixels, top5_payload
-from evaluate.providers.pictures import Preprocessing
+from evaluate.model import DIGITS, Asked, Given, Label, top5_payload
+from evaluate.providers.pictures import SeesPictures
 from evaluate.providers.prompts import imagenet_names, words_of
 from schemas.answer_store import CHOICE, CLASSIFICATION
 
@@ -50,7 +48,7 @@ class Towers:
 
 
 @dataclass(frozen=True)
-class ZeroShotClassifier:
+class ZeroShotClassifier(SeesPictures):
     """Answers the 1000 ImageNet classes, and a choice among any categories.
 
     A class is the mean of its prompts' features (Radford et al. 2021, section 3.1.4). Texts are
@@ -58,11 +56,7 @@ class ZeroShotClassifier:
     """
 
     towers: Towers
-    pictures: Preprocessing
     prompts: tuple[str, ...]
-    spec: dict[str, Any]
-    torch_device: torch.device
-    dtype: torch.dtype
     _classes: dict[tuple[str, ...], torch.Tensor] = field(default_factory=dict)
 
     @property
@@ -70,27 +64,10 @@ class ZeroShotClassifier:
         """What it can be asked."""
         return (CLASSIFICATION, CHOICE)
 
-    @property
-    def device(self) -> str:
-        """Where it computes."""
-        return str(self.torch_device)
-
-    @property
-    def transform_key(self) -> str:
-        """Names what `prepare` does."""
-        return self.pictures.key
-
-    def prepare(self, pixels: Pixels) -> npt.NDArray[Any]:
-        """One frame, resized and cropped."""
-        return self.pictures.prepare(pixels)
-
     def answer(self, batch: Sequence[Asked]) -> list[Given]:
         """Top five of 1000 classes, or one of the options with the probability of each."""
-        pixels = self.pictures.batch(
-            [asked.prepared for asked in batch], self.torch_device, self.dtype
-        )
         with torch.inference_mode():
-            seen = _unit(self.towers.images(pixels))
+            seen = _unit(self.towers.images(self.seen(batch)))
             return [
                 self._choice(features, asked.options)
                 if asked.task == CHOICE

@@ -1,9 +1,7 @@
 """Workers in other processes: the same answers, and nothing lost when some are killed."""
 
-import os
-import signal
 import threading
-import time
+from contextlib import nullcontext
 
 import pytest
 
@@ -12,12 +10,11 @@ from evaluate.engine.chunks import same_reports
 from evaluate.engine.processes import Processes
 from evaluate.engine.run import Orders, run_models
 from evaluate.engine.work import Loaded, Refused, Settings
-from evaluate.engine.worker import Worker
 from evaluate.errors import EvaluateError
-from schemas.answer_store import list_observers, list_responses
 from tests.evaluate.asking import row_named
 from tests.evaluate.held_model import held_row, load
 from tests.evaluate.test_engine_pass import put_frames
+from tests.evaluate.two_kills import ask_while_two_die, told
 
 
 @pytest.fixture(autouse=True)
@@ -30,44 +27,13 @@ def crew_of(lab, workers, settings=None):
     return lambda rows: Processes(rows, settings, ["cpu"] * workers)
 
 
-def told(lab):
-    (observer,) = [o for o in list_observers(lab.catalog) if o.name == "held"]
-    given = list(list_responses(lab.catalog, observer.id))
-    assert len(given) == len({r.stimulus_id for r in given})
-    return {r.frame_sha256: r.payload for r in given}
-
-
 def test_two_killed_workers_lose_nothing(make_lab, tmp_path):
-    here, there = make_lab("here"), make_lab("there")
-    for lab in (here, there):
-        put_frames(lab, 24)
     folder = tmp_path / "pids"
-    folder.mkdir()
-    rows = [held_row(folder)]
-    settings = Settings(here.workspace.root, batch_size=2, load=load)
-    run_models(here.catalog, rows, Orders(), lambda group: Worker(group, settings))
-    (own,) = folder.glob("*.pid")
-    own.unlink()
-
-    (folder / "hold").touch()
-    killed = []
-
-    def kill_both():
-        while len(found := list(folder.glob("*.pid"))) < 2:
-            time.sleep(0.02)
-        for path in found:
-            killed.append(int(path.stem))
-            os.kill(killed[-1], signal.SIGKILL)
-        (folder / "hold").unlink()
-
-    killer = threading.Thread(target=kill_both, daemon=True)
-    killer.start()
-    totals = run_models(there.catalog, rows, Orders(), crew_of(there, 2))
-    killer.join()
-    (run,) = totals.models
-    assert len(killed) == 2
-    assert (run.asked, run.responses, run.failed, run.problem) == (24, 24, 0, "")
-    assert told(there) == told(here)
+    totals = ask_while_two_die(
+        make_lab,
+        folder,
+        lambda settings: nullcontext(lambda rows: Processes(rows, settings, ["cpu"] * 2)),
+    )
     # two more took their places
     assert len(list(folder.glob("*.pid"))) > 2
     assert totals.memory_bytes > 0

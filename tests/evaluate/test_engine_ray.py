@@ -1,12 +1,10 @@
 """Ray as the engine, on this machine: killed workers, and who may join."""
 
 import os
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 import pytest
@@ -17,49 +15,14 @@ os.environ["RAY_AUTH_TOKEN"] = "0123456789abcdef" * 4
 
 from evaluate.engine import chunks
 from evaluate.engine.crews import ray_crews
-from evaluate.engine.run import Orders, run_models
-from evaluate.engine.work import Settings
-from evaluate.engine.worker import Worker
 from evaluate.errors import EvaluateError
 from evaluate.ray_cluster import connect
-from tests.evaluate.held_model import held_row, load
-from tests.evaluate.test_engine_pass import put_frames
-from tests.evaluate.test_engine_processes import told
+from tests.evaluate.two_kills import ask_while_two_die
 
 
 def test_two_killed_ray_workers_lose_nothing(make_lab, tmp_path, monkeypatch):
     monkeypatch.setattr(chunks, "CHUNK_FRAMES", 4)
-    here, there = make_lab("here"), make_lab("there")
-    for lab in (here, there):
-        put_frames(lab, 24)
-    folder = tmp_path / "pids"
-    folder.mkdir()
-    rows = [held_row(folder)]
-    settings = Settings(here.workspace.root, batch_size=2, load=load)
-    run_models(here.catalog, rows, Orders(), lambda group: Worker(group, settings))
-    (own,) = folder.glob("*.pid")
-    own.unlink()
-
-    (folder / "hold").touch()
-    killed = []
-
-    def kill_both():
-        while len(found := list(folder.glob("*.pid"))) < 2:
-            time.sleep(0.05)
-        for path in found:
-            killed.append(int(path.stem))
-            os.kill(killed[-1], signal.SIGKILL)
-        (folder / "hold").unlink()
-
-    killer = threading.Thread(target=kill_both, daemon=True)
-    killer.start()
-    settings = Settings(there.workspace.root, batch_size=2, load=load)
-    with ray_crews(settings, "local", 2) as hire:
-        (run,) = run_models(there.catalog, rows, Orders(), hire).models
-    killer.join()
-    assert len(killed) == 2
-    assert (run.asked, run.responses, run.failed, run.problem) == (24, 24, 0, "")
-    assert told(there) == told(here)
+    ask_while_two_die(make_lab, tmp_path / "pids", lambda made: ray_crews(made, "local", 2))
 
 
 def test_without_a_cluster_the_reason_is_one_line():
