@@ -112,15 +112,17 @@ def scan(
     parts.mkdir(parents=True, exist_ok=True)
     left = sorted(parts.glob("*.parquet"))
     run = 1 + max((int(path.stem.split("-")[0]) for path in left), default=0)
-    previous = [Previous(left), Previous([out] if out.exists() else [])]
+    earlier = (left, [out] if out.exists() else [])
+    previous = [Previous(files) for files in earlier if files]
     tally = Tally()
-    writer = _Parts(parts, run)
+    about = json.dumps(asdict(collection)).encode()
+    writer = _Parts(parts, run, SCHEMA.with_metadata({METADATA_KEY: about}))
     for rows in _rows(units, previous, engine, tally):
         writer.add(rows)
         tally.add(rows)
         watch(tally)
     writer.close()
-    _join(writer.paths, out, collection)
+    _join(writer.paths, out, writer.schema)
     shutil.rmtree(parts)
     return tally
 
@@ -181,9 +183,10 @@ def _tasks(
 class _Parts:
     """Parquet files of `PART_ROWS` rows each, whole or absent."""
 
-    def __init__(self, folder: Path, run: int) -> None:
+    def __init__(self, folder: Path, run: int, schema: pa.Schema) -> None:
         self._folder = folder
         self._run = run
+        self.schema = schema
         self._rows: list[pa.RecordBatch] = []
         self._count = 0
         self.paths: list[Path] = []
@@ -201,16 +204,18 @@ class _Parts:
             return
         path = self._folder / f"{self._run:04}-{len(self.paths):06}.parquet"
         partial = path.with_suffix(".partial")
-        pq.write_table(pa.Table.from_batches(self._rows, SCHEMA), partial, compression="zstd")
+        rows = pa.Table.from_batches(self._rows, SCHEMA).cast(self.schema)
+        pq.write_table(rows, partial, compression="zstd")
         partial.rename(path)
         self.paths.append(path)
         self._rows, self._count = [], 0
 
 
-def _join(parts: list[Path], out: Path, collection: Collection) -> None:
-    metadata = {METADATA_KEY: json.dumps(asdict(collection)).encode()}
+def _join(parts: list[Path], out: Path, schema: pa.Schema) -> None:
+    if len(parts) == 1:
+        parts[0].replace(out)  # the one part is the whole
+        return
     partial = out.with_name(out.name + ".partial")
-    schema = SCHEMA.with_metadata(metadata)
     with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
         for path in parts:
             with pq.ParquetFile(path) as file:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 #: Files of a folder that are taken for pictures. Formats without room for Exif count as well:
 #: they are images of the collection, with nothing to read.
@@ -33,8 +32,7 @@ class SourceError(Exception):
     """A source is missing or of no known kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """A file that is read on its own.
 
     Attributes
