@@ -5,25 +5,35 @@ Only headers are walked: JPEG segments up to the scan, PNG and RIFF chunks, ISO 
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from evaluate.bias import heif
-from evaluate.bias.window import Window
+from evaluate.bias.tiff import ORDERS
+from evaluate.bias.window import STEP_BYTES, BudgetError, Window
 
 _XMP_HEADER: Final = b"http://ns.adobe.com/xap/1.0/\0"
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
+_HEXADECIMAL: Final = re.compile(rb"[0-9A-Fa-f \t\r\n]+")
 #: Largest block that is unpacked or copied, in bytes: a bomb in a PNG stays small.
 _LONGEST: Final = 256 * 1024
 #: Steps over bytes that belong to no segment before a JPEG is given up.
 _MOST_GARBAGE: Final = 32 * 1024
-_APP1: Final = 0xE1
-#: Start of scan and end of image: no metadata behind.
-_END: Final = frozenset({0xDA, 0xD9})
-#: Markers that begin no segment: the ends, TEM, RST0 to RST7, SOI, and fill bytes.
-_SPECIAL: Final = _END | {0x00, 0x01, 0xFF, *range(0xD0, 0xD9)}
+#: Chunks of pixels that are stepped over before a PNG's end is looked at instead: libpng makes
+#: one of every 8 KiB.
+_MOST_PIXEL_CHUNKS: Final = 32
+#: Bytes at the end of a PNG in which an Exif block behind the pixels is looked for.
+_TAIL_BYTES: Final = 64 * 1024
+#: JPEG markers: those that begin a segment with a length; start of scan and end of image, behind
+#: which there is no metadata. TEM, RST0 to RST7 and SOI stand alone, 0xFFFF are fill bytes.
+_APP1: Final = 0xFFE1
+_END: Final = frozenset({0xFFDA, 0xFFD9})
+_SEGMENTS: Final = frozenset(range(0xFF02, 0xFFFF)) - _END - frozenset(range(0xFFD0, 0xFFD9))
+_SEGMENT: Final = struct.Struct(">HH")
 
 
 @dataclass(slots=True)
@@ -36,97 +46,114 @@ class Found:
         jpeg, tiff, png, webp, heif or avif; "" if it is none of these.
     exif : list of Window
         TIFF structures in file order; later ones win.
-    xmp : list of bytes
+    xmp : list of Window
         XMP packets.
-    truncated : bool
-        Whether the file ended within its header.
+    reason : str
+        Why there may be more: truncated, if the file ended within its header; budget, if the
+        header wants more reads than any honest file; "" otherwise.
     """
 
     format: str
-    exif: list[Window] = field(default_factory=list)
-    xmp: list[bytes] = field(default_factory=list)
-    truncated: bool = False
+    exif: list[Window]
+    xmp: list[Window]
+    reason: str
 
 
 def find_metadata(window: Window) -> Found:
-    """Exif and XMP of a picture.
+    """Exif and XMP of a picture. Raises OSError where reading on fails."""
+    kind, walk = _container(window.head)
+    found = Found(kind, [], [], "")
+    try:
+        walk(window, found)
+    except BudgetError:
+        found.reason = "budget"
+    return found
 
-    Raises
-    ------
-    BudgetError
-        If its header wants more reads than an honest file.
-    """
-    head = window.head
+
+def _container(head: bytes) -> tuple[str, Callable[[Window, Found], None]]:
+    """The format and the function that walks through it."""
     if head[:2] == b"\xff\xd8":
-        return _jpeg(window)
-    if head[:4] in (b"II*\0", b"MM\0*", b"IIU\0"):
-        return Found("tiff", [window])
+        return "jpeg", _jpeg
+    if head[:4] in ORDERS:
+        return "tiff", lambda window, found: found.exif.append(window)
     if head[:8] == _PNG:
-        return _png(window)
+        return "png", _png
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return _webp(window)
+        return "webp", _webp
     brand = heif.brand(head)
-    if brand:
-        return _heif(window, brand)
-    return Found("")
+    return (brand, _heif) if brand else ("", lambda _window, _found: None)
 
 
-def _jpeg(window: Window) -> Found:
-    found = Found("jpeg", [], [])
-    head = window.head
-    known = len(head) - 4
+def _jpeg(window: Window, found: Found) -> None:
+    # the bytes from `origin` on; most pictures end their header within the first ones
+    data, origin, last = window.head, 0, min(len(window.head), window.end) - 4
     at, garbage = 2, 0
     while True:
-        if at <= known:
-            mark, code, high, low = head[at : at + 4]
-        else:
-            header = window.at(at, 4)
-            if len(header) < 4:
+        if at - origin > last:
+            data, origin = window.at(at, STEP_BYTES), at
+            last = len(data) - 4
+            if last < 0:
                 # the end of the picture in place of a segment is short, and no fault
-                found.truncated = header[:2] != b"\xff\xd9"
-                return found
-            mark, code, high, low = header
-        if mark == 0xFF and code not in _SPECIAL:
-            size = high << 8 | low
-            if code == _APP1 and size > 8:
+                if data[:2] != b"\xff\xd9":
+                    found.reason = "truncated"
+                return
+        marker, size = _SEGMENT.unpack_from(data, at - origin)
+        if marker in _SEGMENTS:
+            if marker == _APP1 and size > 8:
                 _app1(window, at + 4, size - 2, found)
             at += 2 + size if size > 2 else 4
-        elif mark == 0xFF and code in _END:
-            return found
-        elif mark == 0xFF:
-            at += 1 if code == 0xFF else 2
+        elif marker in _END:
+            return
         else:
-            at += 1 if code == 0xFF else 2
-            garbage += 1
+            at += 1 if marker & 0xFF == 0xFF else 2
+            garbage += marker < 0xFF00
             if garbage > _MOST_GARBAGE:
-                found.truncated = True
-                return found
+                found.reason = "truncated"
+                return
 
 
 def _app1(window: Window, at: int, size: int, found: Found) -> None:
-    mark = window.at(at, 29)
-    if mark[:6] in (b"Exif\0\0", b"Exif\0\xff"):
+    mark = window.at(at, len(_XMP_HEADER))
+    if mark.startswith((b"Exif\0\0", b"Exif\0\xff")):
         found.exif.append(window.part(at + 6, size - 6))
     elif mark == _XMP_HEADER:
-        found.xmp.append(window.at(at + 29, size - 29))
+        found.xmp.append(window.part(at + len(_XMP_HEADER), size - len(_XMP_HEADER)))
 
 
-def _png(window: Window) -> Found:
-    found = Found("png")
-    at = 8
+def _png(window: Window, found: Found) -> None:
+    at, pixel_chunks = 8, 0
     while True:
         header = window.at(at, 8)
         if len(header) < 8:
-            found.truncated = True
-            return found
+            found.reason = "truncated"
+            return
         size, kind = struct.unpack(">I4s", header)
         if kind == b"IEND":
-            return found
-        if kind == b"eXIf" and size <= _LONGEST:
-            found.exif.append(Window(_after_exif_header(window.at(at + 8, size))))
+            return
+        if kind == b"IDAT":
+            pixel_chunks += 1
+            if pixel_chunks > _MOST_PIXEL_CHUNKS:
+                _png_tail(window, found)
+                return
+        elif kind == b"eXIf" and size <= _LONGEST:
+            found.exif.append(_block(window.at(at + 8, size)))
         elif kind in (b"zTXt", b"iTXt", b"tEXt") and size <= _LONGEST:
             _png_text(kind, window.at(at + 8, size), found)
         at += 12 + size
+
+
+def _png_tail(window: Window, found: Found) -> None:
+    """An Exif chunk behind the pixels, told from pixels by its checksum."""
+    tail = window.tail(_TAIL_BYTES)
+    if b"IEND" not in tail:
+        found.reason = "truncated"
+    at = tail.rfind(b"eXIf")
+    if at < 4:
+        return
+    (size,) = struct.unpack_from(">I", tail, at - 4)
+    chunk, check = tail[at : at + 4 + size], tail[at + 4 + size : at + 8 + size]
+    if zlib.crc32(chunk).to_bytes(4, "big") == check:
+        found.exif.append(_block(chunk[4:]))
 
 
 def _png_text(kind: bytes, data: bytes, found: Found) -> None:
@@ -134,21 +161,19 @@ def _png_text(kind: bytes, data: bytes, found: Found) -> None:
     name, _, rest = data.partition(b"\0")
     if name.lower() in (b"raw profile type exif", b"raw profile type app1"):
         text = rest if kind == b"tEXt" else _inflate(rest[1:])
-        # a newline, the name, a newline, the length, a newline, then hexadecimal digits
+        # a newline, the name, a newline, the length, a newline, then hexadecimal digits; there are
+        # writers that do not end the text there, and others whose length is wrong
         fields = text.split(None, 2)
         if len(fields) == 3:
-            try:
-                block = bytes.fromhex(fields[2].decode("ascii"))
-            except ValueError:
-                found.truncated = True
-                return
+            text = b"".join(_HEXADECIMAL.findall(fields[2])[:1]).translate(None, b" \t\r\n")
+            block = bytes.fromhex(text[: len(text) // 2 * 2].decode("ascii"))
             if block.startswith(_XMP_HEADER):
-                found.xmp.append(block[len(_XMP_HEADER) :])
+                found.xmp.append(Window(block[len(_XMP_HEADER) :]))
             else:
-                found.exif.append(Window(_after_exif_header(block)))
+                found.exif.append(_block(block))
     elif name == b"XML:com.adobe.xmp" and kind == b"iTXt" and len(rest) > 2:
         packet = rest[2:].split(b"\0", 2)[-1]
-        found.xmp.append(_inflate(packet) if rest[0] else packet)
+        found.xmp.append(Window(_inflate(packet) if rest[0] else packet))
 
 
 def _inflate(data: bytes) -> bytes:
@@ -158,39 +183,35 @@ def _inflate(data: bytes) -> bytes:
         return b""
 
 
-def _webp(window: Window) -> Found:
-    found = Found("webp")
+def _webp(window: Window, found: Found) -> None:
     (riff_bytes,) = struct.unpack_from("<I", window.head, 4)
     at = 12
     while at + 8 <= riff_bytes + 8:
         header = window.at(at, 8)
         if len(header) < 8:
-            found.truncated = True
-            return found
+            found.reason = "truncated"
+            return
         kind, size = struct.unpack("<4sI", header)
         if kind == b"EXIF" and size <= _LONGEST:
-            found.exif.append(Window(_after_exif_header(window.at(at + 8, size))))
+            found.exif.append(_block(window.at(at + 8, size)))
         elif kind == b"XMP " and size <= _LONGEST:
-            found.xmp.append(window.at(at + 8, size))
+            found.xmp.append(window.part(at + 8, size))
         at += 8 + size + (size & 1)
-    return found
 
 
-def _heif(window: Window, brand: str) -> Found:
-    found = Found(brand)
+def _heif(window: Window, found: Found) -> None:
     items = heif.metadata_items(window)
     if items is None:
-        found.truncated = True
-        return found
+        found.reason = "truncated"
+        return
     for kind, block in items:
         if kind == b"Exif" and len(block) > 4:
             (skip,) = struct.unpack_from(">I", block)
-            found.exif.append(Window(_after_exif_header(block[4 + skip :])))
+            found.exif.append(_block(block[4 + skip :]))
         elif kind == b"mime":
-            found.xmp.append(block)
-    return found
+            found.xmp.append(Window(block))
 
 
-def _after_exif_header(block: bytes) -> bytes:
+def _block(block: bytes) -> Window:
     """The TIFF structure of a block that may begin with JPEG's own `Exif` mark."""
-    return block[6:] if block.startswith(b"Exif\0") else block
+    return Window(block[6:] if block.startswith(b"Exif\0") else block)

@@ -51,6 +51,7 @@ SCHEMA: Final = pa.schema(
 
 #: Sources of a value from the plainest to the most indirect; a triple has that of its worst.
 SOURCES: Final = ("exif", "rei", "apex", "xmp", "api")
+_INDIRECTNESS: Final = {source: index for index, source in enumerate(SOURCES)}.__getitem__
 
 #: Reasons why a picture's header gave nothing: there is no readable picture.
 UNREADABLE: Final = frozenset(
@@ -67,22 +68,20 @@ def make_row(unit: Unit, path: str, header: Header, origin: str = "") -> Row:
     """
     tags = header.tags
     found = interpret(tags)
-    source = "xmp" if header.from_xmp else origin
     shutter, f_number, iso = found.shutter, found.f_number, found.iso
-    sources = [_source(setting, source) for setting in (shutter, f_number, iso)]
-    ev: float | None
-    worst: str | None
-    reason: str | None
+    shutter_source, f_number_source, iso_source = shutter.source, f_number.source, iso.source
+    if other := "xmp" if header.from_xmp else origin:
+        shutter_source, f_number_source, iso_source = (
+            other if source else "" for source in (shutter_source, f_number_source, iso_source)
+        )
+    ev = worst = reason = None
     if shutter.value is not None and f_number.value is not None and iso.value is not None:
         ev = exposure_value(shutter.value, f_number.value, iso.value)
-        worst = max((shutter.source, f_number.source, iso.source), key=SOURCES.index)
-        worst = source or worst
-        reason = None
+        worst = max(shutter_source, f_number_source, iso_source, key=_INDIRECTNESS)
     else:
-        ev, worst = None, None
         reason = header.reason or _first_reason(shutter, f_number, iso)
+    shutter_raw, f_number_raw = tags.get(tiff.EXPOSURE_TIME), tags.get(tiff.F_NUMBER)
     iso_raw = tags.get(tiff.ISO)
-    date = tags.get(tiff.DATE_TIME_ORIGINAL)
     return (
         _storable(path),
         _storable(unit.path),
@@ -94,14 +93,14 @@ def make_row(unit: Unit, path: str, header: Header, origin: str = "") -> Row:
         ev,
         worst,
         reason,
-        sources[0],
-        sources[1],
-        sources[2],
+        shutter_source or None,
+        f_number_source or None,
+        iso_source or None,
         shutter.reason or None,
         f_number.reason or None,
         iso.reason or None,
-        *_raw(tags.get(tiff.EXPOSURE_TIME)),
-        *_raw(tags.get(tiff.F_NUMBER)),
+        *(shutter_raw if isinstance(shutter_raw, tuple) else _raw(shutter_raw)),
+        *(f_number_raw if isinstance(f_number_raw, tuple) else _raw(f_number_raw)),
         iso_raw if isinstance(iso_raw, int) else None,
         found.exposure_mode,
         found.exposure_program,
@@ -109,7 +108,7 @@ def make_row(unit: Unit, path: str, header: Header, origin: str = "") -> Row:
         found.mode_conflict,
         found.date,
         found.date_source or None,
-        date if isinstance(date, str) else None,
+        _text(tags.get(tiff.DATE_TIME_ORIGINAL)),
         _text(tags.get(tiff.MAKE)),
         _text(tags.get(tiff.MODEL)),
     )
@@ -124,8 +123,7 @@ def batch(rows: list[Row]) -> pa.RecordBatch:
     """Rows as a record batch of `SCHEMA`."""
     columns = zip(*rows, strict=True) if rows else ([] for _ in SCHEMA)
     arrays = [
-        pa.array(list(column), _plain(field.type))
-        for column, field in zip(columns, SCHEMA, strict=True)
+        pa.array(column, _plain(field.type)) for column, field in zip(columns, SCHEMA, strict=True)
     ]
     return pa.RecordBatch.from_arrays(
         [
@@ -140,12 +138,6 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _source(setting: Setting, other: str) -> str | None:
-    if setting.value is None:
-        return None
-    return other or setting.source
-
-
 def _first_reason(shutter: Setting, f_number: Setting, iso: Setting) -> str:
     """The reason of the first missing setting, by name; ``no_settings`` if none is there."""
     named = (("exposure_time", shutter), ("f_number", f_number), ("iso", iso))
@@ -155,9 +147,7 @@ def _first_reason(shutter: Setting, f_number: Setting, iso: Setting) -> str:
 
 
 def _raw(value: Value | None) -> tuple[int | None, int | None]:
-    """Numerator and denominator as they stand in the file; a whole number is over 1."""
-    if isinstance(value, tuple):
-        return value
+    """Numerator and denominator of what is no fraction in the file; a whole number is over 1."""
     return (value, 1) if isinstance(value, int) else (None, None)
 
 

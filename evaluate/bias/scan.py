@@ -19,9 +19,9 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evaluate.bias import shards
 from evaluate.bias.previous import Previous, Stored, joined
 from evaluate.bias.rows import SCHEMA, UNREADABLE, batch
-from evaluate.bias.shards import read_unit
 from evaluate.bias.sources import Unit
 
 #: Pictures that one task reads. A shard is a task of its own.
@@ -129,7 +129,7 @@ def scan(
 
 def read_units(units: list[Unit]) -> list[pa.RecordBatch]:
     """Batches of a task's rows; runs in a worker."""
-    rows = (row for unit in units for row in read_unit(unit))
+    rows = shards.read_units(units)
     found = []
     # rows hold no cycles; looking for some costs a tenth of the time
     gc.disable()

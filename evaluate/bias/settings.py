@@ -8,7 +8,6 @@ ApertureValue), `rei` (the sensitivity tags of Exif 2.3, where ISO has no room o
 from __future__ import annotations
 
 import math
-import re
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -29,7 +28,8 @@ _SENSITIVITIES: Final = (
     tiff.STANDARD_OUTPUT_SENSITIVITY,
     tiff.ISO_SPEED,
 )
-_DATE: Final = re.compile(r"(\d{4}):(\d\d):(\d\d)[ T](\d\d):(\d\d):(\d\d)")
+#: What stands between the numbers of ``2014:05:06 07:08:09``, at 4, 7, 10, 13 and 16.
+_DATE_MARKS: Final = frozenset({":: ::", "::T::"})
 _DATES: Final = (
     (tiff.DATE_TIME_ORIGINAL, "original"),
     (tiff.DATE_TIME_DIGITIZED, "digitized"),
@@ -46,6 +46,9 @@ class Setting(NamedTuple):
     value: float | None
     source: str
     reason: str
+
+
+_MISSING: Final = Setting(None, "", "missing")
 
 
 class Settings(NamedTuple):
@@ -151,16 +154,15 @@ def _iso(tags: Tags) -> Setting:
 
 
 def _plain(tags: Tags, tag: int, allowed: tuple[float, float]) -> Setting:
-    if tag not in tags:
-        return Setting(None, "", "missing")
-    value, reason = number(tags[tag])
+    raw = tags.get(tag)
+    if raw is None:
+        return _MISSING
+    value, reason = number(raw)
     if value is None:
         return Setting(None, "", reason)
-    if value == 0:
-        return Setting(None, "", "zero")
-    if not allowed[0] <= value <= allowed[1]:
-        return Setting(None, "", "out_of_range")
-    return Setting(value, "exif", "")
+    if allowed[0] <= value <= allowed[1]:
+        return Setting(value, "exif", "")
+    return Setting(None, "", "zero" if value == 0 else "out_of_range")
 
 
 def _whole(value: Value | None) -> int | None:
@@ -170,10 +172,10 @@ def _whole(value: Value | None) -> int | None:
 def _date(tags: Tags) -> tuple[datetime | None, str]:
     for tag, source in _DATES:
         text = tags.get(tag)
-        match = _DATE.match(text) if isinstance(text, str) else None
-        if match:
+        if isinstance(text, str) and text[4:17:3] in _DATE_MARKS:
             try:
-                return datetime(*map(int, match.groups())), source  # type: ignore[arg-type]  # noqa: DTZ001 - a camera's clock has no zone
+                # a camera's clock has no zone
+                return datetime.fromisoformat(text[:19].replace(":", "-", 2)), source
             except ValueError:
                 continue
     return None, ""

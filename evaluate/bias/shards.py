@@ -1,14 +1,15 @@
-"""The rows of one unit: of a picture, or of every picture in a shard."""
+"""The rows of units: of a picture, or of every picture in a shard."""
 
 from __future__ import annotations
 
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, tee
 from typing import Final
 
-from evaluate.bias.header import Header, parse, read_header
+from evaluate.bias.header import Header, parse, read_ahead
 from evaluate.bias.metadata_tables import parquet_rows, record_rows
 from evaluate.bias.rows import Row, broken_row, make_row
 from evaluate.bias.sources import PICTURES, Unit
@@ -19,13 +20,21 @@ from evaluate.bias.window import BUDGET_BYTES, HEAD_BYTES, Window
 _UNPACKED_BYTES: Final = 64 * 1024
 
 
-def read_unit(unit: Unit) -> Iterator[Row]:
-    """The rows of a unit. What cannot be read is a row with the reason, never an exception."""
-    return _READERS[unit.kind](unit)
+def read_units(units: Iterable[Unit]) -> Iterator[Row]:
+    """The rows of units, in order. What cannot be read is a row with the reason, no exception."""
+    for is_picture, group in groupby(units, _is_picture_file):
+        if is_picture:
+            pictures, ahead = tee(group)
+            headers = read_ahead(unit.path for unit in ahead)
+            for unit, header in zip(pictures, headers, strict=True):
+                yield make_row(unit, unit.path, header)
+        else:
+            for unit in group:
+                yield from _READERS[unit.kind](unit)
 
 
-def _picture(unit: Unit) -> Iterator[Row]:
-    yield make_row(unit, unit.path, read_header(unit.path))
+def _is_picture_file(unit: Unit) -> bool:
+    return unit.kind == "picture"
 
 
 def _tar(unit: Unit) -> Iterator[Row]:
@@ -64,7 +73,10 @@ def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Header:
             data = file.read(_UNPACKED_BYTES)
             header = parse(Window(data))
             if header.reason and len(data) == _UNPACKED_BYTES:
-                header = parse(Window(data + file.read(BUDGET_BYTES - _UNPACKED_BYTES)))
+                data += file.read(BUDGET_BYTES - _UNPACKED_BYTES)
+                header = parse(Window(data))
+            if header.reason == "truncated" and len(data) < member.file_size:
+                return header._replace(reason="budget")  # cut by us
             return header
     # RuntimeError: encrypted; NotImplementedError: a method of packing that Python lacks
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError):
@@ -76,7 +88,6 @@ def _is_picture(name: str) -> bool:
 
 
 _READERS: Final[dict[str, Callable[[Unit], Iterator[Row]]]] = {
-    "picture": _picture,
     "tar": _tar,
     "zip": _zip,
     "parquet": parquet_rows,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,7 +25,9 @@ SHARDS: Final = {
     ".csv": "records",
 }
 #: Those that a folder's walk takes: a JSON or CSV file there is more often about the pictures.
-_WALKED: Final = frozenset({".tar", ".zip", ".parquet"})
+_WALKED: Final = dict.fromkeys(PICTURES, "picture") | {
+    suffix: SHARDS[suffix] for suffix in (".tar", ".zip", ".parquet")
+}
 _LISTS: Final = frozenset({".txt", ".lst", ".list"})
 
 
@@ -81,15 +84,15 @@ def find_units(sources: Iterable[Path]) -> Iterator[Unit]:
 def _walk(folder: str) -> Iterator[Unit]:
     try:
         with os.scandir(folder) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+            found = sorted(entries, key=attrgetter("name"))
     except OSError as error:
         raise SourceError(f"{folder} cannot be listed: {error.strerror}") from error
     for entry in found:
         if entry.is_dir(follow_symlinks=False):
             yield from _walk(entry.path)
             continue
-        suffix = os.path.splitext(entry.name)[1].lower()
-        kind = "picture" if suffix in PICTURES else SHARDS[suffix] if suffix in _WALKED else ""
+        name = entry.name
+        kind = _WALKED.get(name[name.rfind(".") :].lower())
         if kind:
             yield _unit(kind, entry.path)
 

@@ -6,6 +6,7 @@ Exif 2.32 (CIPA DC-008), sections 4.5 and 4.6. A broken entry costs itself, neve
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from evaluate.bias.window import Window
@@ -72,7 +73,11 @@ def _order(sign: str) -> _Order:
     return _Order(sign, *(struct.Struct(sign + code) for code in ("H", "I", "HHII", "II")))
 
 
-_ORDERS: Final = {b"II*\0": _order("<"), b"IIU\0": _order("<"), b"MM\0*": _order(">")}
+#: Byte order by the first bytes: TIFF itself, and raw files of Panasonic and Olympus.
+ORDERS: Final = {
+    b"II*\0": _order("<"), b"IIU\0": _order("<"), b"IIRO": _order("<"), b"IIRS": _order("<"),
+    b"MM\0*": _order(">"),
+}  # fmt: skip
 
 #: Types that a pointer to a directory may have; another one is damage.
 _POINTERS: Final = frozenset({4, 9, 13})
@@ -81,7 +86,7 @@ _SEEN: Final = WANTED | {_EXIF_IFD}
 
 #: An IFD has a few dozen entries; the count is two bytes of a file that may be hostile.
 _MOST_ENTRIES = 2000
-#: Longest value that is read, in bytes: an XMP packet in a TIFF file. Texts are cut at 256.
+#: Longest value that counts, in bytes: an XMP packet in a TIFF file. Texts are cut at 256.
 _LONGEST = 256 * 1024
 _LONGEST_TEXT = 256
 
@@ -104,13 +109,13 @@ class Directory(NamedTuple):
         Values by tag; those of the Exif IFD win over the main one's.
     broken : bool
         Whether a pointer led nowhere or a directory was cut.
-    xmp : bytes
-        An XMP packet kept as a tag (TIFF files), or nothing.
+    xmp : Window or None
+        An XMP packet kept as a tag (TIFF files).
     """
 
     tags: Tags
     broken: bool
-    xmp: bytes
+    xmp: Window | None
 
 
 def read_tiff(window: Window) -> Directory | None:
@@ -122,16 +127,16 @@ def read_tiff(window: Window) -> Directory | None:
         If the structure wants more reads than an honest file.
     """
     head = window.at(0, 8)
-    order = _ORDERS.get(head[:4])
+    order = ORDERS.get(head[:4])
     if order is None:
         return None
     if len(head) < 8:
-        return Directory({}, True, b"")
+        return Directory({}, True, None)
     (first,) = order.long.unpack_from(head, 4)
     tags: Tags = {}
     main = _read_ifd(window, first, order, tags)
     if main is None:
-        return Directory(tags, True, b"")
+        return Directory(tags, True, None)
     exif_at, broken, xmp = main
     if exif_at == first:
         broken = True
@@ -139,53 +144,73 @@ def read_tiff(window: Window) -> Directory | None:
         own: Tags = {}
         exif = _read_ifd(window, exif_at, order, own)
         broken = broken or exif is None or exif[1]
-        own = tags | own if tags else own
-        return Directory(own, broken, xmp)
+        tags.update(own)
     return Directory(tags, broken, xmp)
 
 
 def _read_ifd(
     window: Window, offset: int, order: _Order, tags: Tags
-) -> tuple[int, bool, bytes] | None:
+) -> tuple[int, bool, Window | None] | None:
     """Fill `tags`; where the Exif IFD begins, whether anything was cut, and an XMP packet."""
-    counted = window.at(offset, 2)
-    if offset < 8 or len(counted) < 2:
+    entries = _entries(window, offset, order.short)
+    if entries is None:
         return None
-    (count,) = order.short.unpack(counted)
-    raw = window.at(offset + 2, 12 * min(count, _MOST_ENTRIES))
-    cut = len(raw) < 12 * count
-    if cut:
-        raw = raw[: len(raw) // 12 * 12]
-    exif_at, xmp = 0, b""
-    head = window.head
-    known = len(head)
-    little = order.sign == "<"
-    for tag, kind, number, value in order.entry.iter_unpack(raw):
-        if tag not in _SEEN or tag in tags:
+    raw, cut = entries
+    sign, _, long, entry, rational = order
+    little = sign == "<"
+    exif_at, xmp = 0, None
+    head, base = window.head, window.base
+    known = min(len(head), window.end)
+    for place in _places(sign, raw[::12], raw[1::12]):
+        tag, kind, number, value = entry.unpack_from(raw, place)
+        if tag in tags:
             continue
         # the common cases without a call: this loop is most of the time of a scan
-        if kind == _SHORT and number == 1:
+        if kind == _ASCII and 4 < number <= _LONGEST_TEXT and base + value <= known - number:
+            if text := _text(head[base + value : base + value + number]):
+                tags[tag] = text
+        elif kind == _SHORT and number == 1:
             tags[tag] = value & 0xFFFF if little else value >> 16
-            continue
-        if tag == _EXIF_IFD:
+        elif kind == _RATIONAL and number == 1 and base + value <= known - 8:
+            tags[tag] = rational.unpack_from(head, base + value)
+        elif tag == _EXIF_IFD:
             exif_at = value if kind in _POINTERS else 0
-            continue
-        size = _SIZE[kind] * number if kind < 14 else 0
-        if 4 < size <= _LONGEST_TEXT and value + size <= known:
-            data: bytes | None = head[value : value + size]
-        else:
-            data = _payload(window, size, kind, order.long.pack(value), value)
-        if data is None:
-            cut = True
         elif tag == _XMP:
-            xmp = data
-        elif data and (decoded := _decode(data, kind, order)) is not None:
-            tags[tag] = decoded
+            xmp = window.part(value, number)  # of bytes, whatever the type says
+        else:
+            data = _payload(window, kind, number, long.pack(value), value)
+            if data is None:
+                cut = True
+            elif data and (decoded := _decode(data, kind, order)) is not None:
+                tags[tag] = decoded
     return exif_at, cut, xmp
 
 
-def _payload(window: Window, size: int, kind: int, inline: bytes, at: int) -> bytes | None:
+def _entries(window: Window, offset: int, short: struct.Struct) -> tuple[bytes, bool] | None:
+    """A directory's entries of 12 bytes each and whether some are cut off; None if it is none."""
+    counted = window.at(offset, 2)
+    if offset < 8 or len(counted) < 2:
+        return None
+    (count,) = short.unpack(counted)
+    raw = window.at(offset + 2, 12 * min(count, _MOST_ENTRIES))
+    if len(raw) == 12 * count:
+        return raw, False
+    return raw[: len(raw) // 12 * 12], True
+
+
+@lru_cache(maxsize=1024)
+def _places(sign: str, first: bytes, second: bytes) -> tuple[int, ...]:
+    """Offsets of the wanted entries by the first and second bytes of all entries' tags.
+
+    A camera writes the same directory each time, so this is computed once a camera.
+    """
+    tags = zip(second, first, strict=True) if sign == "<" else zip(first, second, strict=True)
+    return tuple(12 * nth for nth, (high, low) in enumerate(tags) if high << 8 | low in _SEEN)
+
+
+def _payload(window: Window, kind: int, number: int, inline: bytes, at: int) -> bytes | None:
     """The bytes of an entry; empty for a type or count that cannot be, None if they are cut."""
+    size = _SIZE[kind] * number if kind < len(_SIZE) else 0
     if size <= 4:
         return inline[:size]
     if size > _LONGEST:
@@ -201,6 +226,11 @@ def _decode(data: bytes, kind: int, order: _Order) -> Value | None:
     if kind == _RATIONAL:
         return order.rational.unpack_from(data)
     if kind in (_ASCII, _UNDEFINED):
-        return data.partition(b"\0")[0].decode("latin-1").strip() or None
+        return _text(data) or None
     values = struct.unpack_from(order.sign + _CODE[kind], data)
     return values[0] if len(values) == 1 else values
+
+
+def _text(data: bytes) -> str:
+    """Up to the first NUL, without blanks around it; Exif's ASCII is Latin-1 where it is not."""
+    return data.partition(b"\0")[0].decode("latin-1").strip()

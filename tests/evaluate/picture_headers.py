@@ -1,6 +1,7 @@
 """Pictures with Exif made byte by byte, for the tests of the header reader."""
 
 import io
+import random
 import struct
 import zlib
 
@@ -74,6 +75,12 @@ def png(*chunks):
         for kind, body in (*chunks, (b"IEND", b""))
     )
     return b"\x89PNG\r\n\x1a\n" + made
+
+
+def pixels(size_bytes):
+    """As many chunks of 8 KiB as libpng makes of so many bytes that do not compress."""
+    noise = random.Random(1)  # noqa: S311 - repeatable
+    return [(b"IDAT", noise.randbytes(8192)) for _ in range(size_bytes // 8192)]
 
 
 def webp(*chunks):

@@ -4,14 +4,17 @@ import json
 import math
 import os
 import random
+import struct
 import zlib
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluate.bias import tiff
-from evaluate.bias.header import parse, read_header
+from evaluate.bias.header import parse, read_ahead, read_header
 from evaluate.bias.settings import interpret, number
 from evaluate.bias.window import BUDGET_BYTES, HEAD_BYTES, Window
 from tests.evaluate import picture_headers as made
@@ -124,11 +127,29 @@ def test_both_byte_orders(order):
                 + zlib.compress(b"\nexif\n%8d\n" % 6 + (b"Exif\0\0" + made.tiff()).hex().encode()),
             )
         ),
+        made.png(
+            (
+                b"tEXt",
+                b"Raw profile type exif\0\nExif\n99\n" + made.tiff().hex().encode() + b'\n$"\xff',
+            )
+        ),
+        made.png(*made.pixels(400_000), (b"eXIf", made.tiff())),
+        made.png((b"eXIf", made.tiff()), *made.pixels(400_000)),
         made.webp((b"VP8X", bytes(10)), (b"EXIF", made.tiff())),
         made.webp((b"VP8 ", bytes(7)), (b"EXIF", b"Exif\0\0" + made.tiff())),
         made.tiff(),
     ],
-    ids=["png", "png-late", "png-raw-profile", "webp", "webp-with-header", "tiff"],
+    ids=[
+        "png",
+        "png-late",
+        "png-raw-profile",
+        "png-raw-profile-of-another-length",
+        "png-behind-many-chunks",
+        "png-before-them",
+        "webp",
+        "webp-with-header",
+        "tiff",
+    ],
 )
 def test_other_containers(picture):
     assert settings_of(picture).iso.value == 200
@@ -197,6 +218,46 @@ def test_reasons(data, reason):
     assert parse(Window(data)).reason == reason
 
 
+def test_a_large_png_without_exif_is_no_fault_and_costs_little(disk):
+    picture = made.png(*made.pixels(10_000_000))
+    disk.data = picture
+    assert parse(Window(picture[:HEAD_BYTES], descriptor=-1)).reason == "no_exif"
+    assert disk.bytes_read < 256 * 1024
+    disk.data = picture[:-100]
+    assert parse(Window(picture[:HEAD_BYTES], descriptor=-1)).reason == "truncated"
+
+
+def test_bytes_among_the_pixels_are_no_exif_block():
+    forged = b"eXIf" + made.tiff() + bytes(4)
+    data = made.png(*made.pixels(400_000), (b"IDAT", struct.pack(">I", len(forged) - 8) + forged))
+    assert parse(Window(data)).reason == "no_exif"
+
+
+def test_an_xmp_packet_is_not_read_where_exif_says_it_all(disk):
+    packet = made.xmp(("FNumber", "8/1"), ("Padding", "x" * 50_000))
+    picture = made.jpeg(made.tiff(), packet)
+    disk.read(picture)
+    assert disk.bytes_read < 8 * 1024
+    assert parse(Window(picture)).reason == ""
+
+
+def test_reading_ahead_gives_the_same_headers_and_leaves_no_file_open(tmp_path):
+    paths = [str(tmp_path / f"{nth:03}.jpg") for nth in range(100)]
+    for nth, path in enumerate(paths):
+        if nth % 7:
+            entries = ((made.ISO, made.SHORT, 100 + nth),)
+            Path(path).write_bytes(made.jpeg(made.tiff(entries)))
+    os.mkfifo(paths[7])
+    Path(paths[14]).mkdir()
+    before = len(os.listdir("/proc/self/fd"))
+    assert list(read_ahead(paths)) == [read_header(path) for path in paths]
+    started = read_ahead(paths)
+    next(started)
+    assert len(os.listdir("/proc/self/fd")) > before
+    started.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_a_missing_file_and_a_folder_are_unreadable(tmp_path):
     assert read_header(tmp_path / "none.jpg").reason == "unreadable"
     assert read_header(tmp_path).reason == "unreadable"
@@ -224,6 +285,9 @@ class Disk:
     def __init__(self, monkeypatch):
         self.data, self.bytes_read = b"", 0
         monkeypatch.setattr(os, "pread", self.pread)
+        monkeypatch.setattr(
+            os, "fstat", lambda _descriptor: SimpleNamespace(st_size=len(self.data))
+        )
 
     def pread(self, _descriptor, count, at):
         found = self.data[at : at + count]

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from evaluate.bias import scan as scanning
+from evaluate.bias import shards
 from evaluate.bias.engines import run_processes, run_serial
 from evaluate.bias.rows import SCHEMA
 from evaluate.bias.scan import Collection, scan
@@ -49,8 +50,13 @@ def photos(tmp_path):
 
 def note_reads(monkeypatch, read):
     """Add the path of each unit that is read from now on."""
-    real = scanning.read_unit
-    monkeypatch.setattr(scanning, "read_unit", lambda unit: read.append(unit.path) or real(unit))
+    real = shards.make_row
+
+    def noted(unit, *rest):
+        read.append(unit.path)
+        return real(unit, *rest)
+
+    monkeypatch.setattr(shards, "make_row", noted)
 
 
 def run(source, out, engine=run_serial, **about):
@@ -215,6 +221,18 @@ def test_zip_members(tmp_path):
         for path, row in by_path(tmp_path / "s.parquet").items()
     }
     assert found == ISO_OF | {"late.png": 200}
+
+
+def test_of_a_zip_member_no_more_is_unpacked_than_the_budget(tmp_path):
+    with zipfile.ZipFile(tmp_path / "s.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        pixels = made.pixels(2_000_000)
+        archive.writestr("large.png", made.png(*pixels, (b"eXIf", made.tiff())))
+        archive.writestr("cut.png", made.png(*pixels[:3])[:-12])
+    tally = run(tmp_path / "s.zip", tmp_path / "s.parquet")
+    assert tally.by_reason == {"budget": 1, "truncated": 1}
+
+
+def test_a_broken_zip_is_a_row(tmp_path):
     (tmp_path / "bad.zip").write_bytes(b"PK nothing")
     assert run(tmp_path / "bad.zip", tmp_path / "b.parquet").by_reason == {"broken_shard": 1}
 
