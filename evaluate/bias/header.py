@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from evaluate.bias import tiff
 from evaluate.bias.containers import find_metadata
+from evaluate.bias.sources import stamp_of
 from evaluate.bias.tiff import Tags, read_tiff
 from evaluate.bias.window import HEAD_BYTES, BudgetError, Window
 from evaluate.bias.xmp import read_xmp
@@ -47,31 +48,33 @@ class Header(NamedTuple):
 
 def read_header(path: str | os.PathLike[str]) -> Header:
     """The header of a file. A file that cannot be read has the reason ``unreadable``."""
-    return _read_opened(_open(path))
+    return _read(_open(path))
 
 
-def read_ahead(paths: Iterable[str]) -> Iterator[Header]:
-    """The headers of many files, in order.
+def read_ahead(paths: Iterable[str]) -> Iterator[tuple[str, Header]]:
+    """The stamps and headers of many files, in order.
 
     While one is parsed, the disk is asked for the next `_AHEAD_FILES`: it then reads in parallel
     and in its own order, which no number of threads does as well.
     """
-    opened: deque[int | None] = deque()
+    opened: deque[tuple[str, int | None]] = deque()
     try:
         for path in paths:
             descriptor = _open(path)
-            if descriptor is not None and _ADVISE:
-                try:  # noqa: SIM105 - a context costs as much as the call
-                    os.posix_fadvise(descriptor, 0, _AHEAD_BYTES, os.POSIX_FADV_WILLNEED)
-                except OSError:
-                    pass  # a hint: pipes and some file systems take none
-            opened.append(descriptor)
+            stamp = ""
+            if descriptor is not None:
+                _ask_for(descriptor)
+                # before the content: a file that changes now is read again by the next scan
+                stamp = stamp_of(descriptor)
+            opened.append((stamp, descriptor))
             if len(opened) > _AHEAD_FILES:
-                yield _read_opened(opened.popleft())
+                stamp, descriptor = opened.popleft()
+                yield stamp, _read(descriptor)
         while opened:
-            yield _read_opened(opened.popleft())
+            stamp, descriptor = opened.popleft()
+            yield stamp, _read(descriptor)
     finally:
-        for descriptor in opened:
+        for _, descriptor in opened:
             if descriptor is not None:
                 os.close(descriptor)
 
@@ -84,7 +87,16 @@ def _open(path: str | os.PathLike[str]) -> int | None:
         return None
 
 
-def _read_opened(descriptor: int | None) -> Header:
+def _ask_for(descriptor: int) -> None:
+    if not _ADVISE:
+        return
+    try:  # noqa: SIM105 - a context costs as much as the call
+        os.posix_fadvise(descriptor, 0, _AHEAD_BYTES, os.POSIX_FADV_WILLNEED)
+    except OSError:
+        pass  # a hint: pipes and some file systems take none
+
+
+def _read(descriptor: int | None) -> Header:
     """The header of an open file, which is closed; None has the reason ``unreadable``."""
     if descriptor is None:
         return Header("", {}, False, "unreadable")

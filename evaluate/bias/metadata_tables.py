@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from evaluate.bias.header import Header, parse
 from evaluate.bias.named import named_tags
 from evaluate.bias.rows import Row, broken_row, make_row
-from evaluate.bias.sources import Unit
+from evaluate.bias.sources import Unit, stamp_of
 from evaluate.bias.window import Window
 
 #: Columns that name a picture, in order of preference.
@@ -25,6 +25,7 @@ _BATCH: Final = 256
 
 def parquet_rows(unit: Unit) -> Iterator[Row]:
     """Rows of a parquet file: from its `exif` column (img2dataset), or from pictures inside."""
+    stamp = stamp_of(unit.path)
     try:
         with pq.ParquetFile(unit.path) as file:
             names = file.schema_arrow.names
@@ -32,7 +33,7 @@ def parquet_rows(unit: Unit) -> Iterator[Row]:
             pictures = next((name for name in _IMAGES if name in names), None)
             content = "exif" if "exif" in names else pictures
             if content is None:
-                yield broken_row(unit, "no_pictures_or_exif_in_table")
+                yield broken_row(unit, stamp, "no_pictures_or_exif_in_table")
                 return
             wanted = [name for name in (key, content, "status") if name and name in names]
             number = 0
@@ -46,9 +47,9 @@ def parquet_rows(unit: Unit) -> Iterator[Row]:
                         header = _from_exifread(entry[content])
                     else:
                         header = _from_bytes(entry[content])
-                    yield make_row(unit, path, header)
+                    yield make_row(unit, stamp, path, header)
     except (pa.ArrowException, OSError):
-        yield broken_row(unit, "broken_shard" if os.path.exists(unit.path) else "unreadable")
+        yield broken_row(unit, stamp, "broken_shard" if os.path.exists(unit.path) else "unreadable")
 
 
 def record_rows(unit: Unit) -> Iterator[Row]:
@@ -57,6 +58,7 @@ def record_rows(unit: Unit) -> Iterator[Row]:
     A record is flat (``{"id": …, "ExposureTime": "1/125", …}``) or the answer of Flickr's
     ``photos.getExif``.
     """
+    stamp = stamp_of(unit.path)
     try:
         for number, record in enumerate(_records(unit.path)):
             fields, reason = (
@@ -67,11 +69,11 @@ def record_rows(unit: Unit) -> Iterator[Row]:
             )
             tags = named_tags(fields)
             header = Header("", tags, False, reason or ("" if tags else "no_exif"))
-            yield make_row(unit, f"{unit.path}/{key}", header, "api")
+            yield make_row(unit, stamp, f"{unit.path}/{key}", header, "api")
     except OSError:
-        yield broken_row(unit, "unreadable")
+        yield broken_row(unit, stamp, "unreadable")
     except (ValueError, csv.Error):
-        yield broken_row(unit, "broken_shard")
+        yield broken_row(unit, stamp, "broken_shard")
 
 
 def _from_exifread(text: str | None) -> Header:

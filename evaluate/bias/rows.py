@@ -61,8 +61,8 @@ UNREADABLE: Final = frozenset(
 Row = tuple[Any, ...]
 
 
-def make_row(unit: Unit, path: str, header: Header, origin: str = "") -> Row:
-    """One row in the order of `SCHEMA`.
+def make_row(unit: Unit, stamp: str, path: str, header: Header, origin: str = "") -> Row:
+    """One row in the order of `SCHEMA`: of the picture `path` in a unit with a stamp.
 
     `origin` names where values come from that were read elsewhere (``api``).
     """
@@ -85,7 +85,7 @@ def make_row(unit: Unit, path: str, header: Header, origin: str = "") -> Row:
     return (
         _storable(path),
         _storable(unit.path),
-        unit.stamp,
+        stamp,
         header.format or None,
         shutter.value,
         f_number.value,
@@ -114,9 +114,9 @@ def make_row(unit: Unit, path: str, header: Header, origin: str = "") -> Row:
     )
 
 
-def broken_row(unit: Unit, reason: str) -> Row:
+def broken_row(unit: Unit, stamp: str, reason: str) -> Row:
     """A row for a unit that cannot be read."""
-    return make_row(unit, unit.path, Header("", {}, False, reason))
+    return make_row(unit, stamp, unit.path, Header("", {}, False, reason))
 
 
 def batch(rows: list[Row]) -> pa.RecordBatch:

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from evaluate.bias import shards
 from evaluate.bias.previous import Previous, Stored, joined
 from evaluate.bias.rows import SCHEMA, UNREADABLE, batch
-from evaluate.bias.sources import Unit
+from evaluate.bias.sources import Unit, stamp_of
 
 #: Pictures that one task reads. A shard is a task of its own.
 TASK_PICTURES: Final = 2000
@@ -167,7 +167,7 @@ def _tasks(
     new: list[Unit] = []
     count = 0
     for unit in units:
-        found = next((r for p in previous if (r := p.take(unit.path, unit.stamp))), None)
+        found = _known(unit, previous) if previous else None
         if found is None:
             new.append(unit)
         else:
@@ -178,6 +178,11 @@ def _tasks(
             old, new, count = [], [], 0
     if old or new:
         yield old, new
+
+
+def _known(unit: Unit, previous: list[Previous]) -> list[Stored] | None:
+    stamp = stamp_of(unit.path)
+    return next((rows for scan in previous if (rows := scan.take(unit.path, stamp))), None)
 
 
 class _Parts:

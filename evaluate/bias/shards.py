@@ -12,7 +12,7 @@ from typing import Final
 from evaluate.bias.header import Header, parse, read_ahead
 from evaluate.bias.metadata_tables import parquet_rows, record_rows
 from evaluate.bias.rows import Row, broken_row, make_row
-from evaluate.bias.sources import PICTURES, Unit
+from evaluate.bias.sources import PICTURES, Unit, stamp_of
 from evaluate.bias.tarball import TarError, members
 from evaluate.bias.window import BUDGET_BYTES, HEAD_BYTES, Window
 
@@ -26,8 +26,8 @@ def read_units(units: Iterable[Unit]) -> Iterator[Row]:
         if is_picture:
             pictures, ahead = tee(group)
             headers = read_ahead(unit.path for unit in ahead)
-            for unit, header in zip(pictures, headers, strict=True):
-                yield make_row(unit, unit.path, header)
+            for unit, (stamp, header) in zip(pictures, headers, strict=True):
+                yield make_row(unit, stamp, unit.path, header)
         else:
             for unit in group:
                 yield from _READERS[unit.kind](unit)
@@ -41,29 +41,31 @@ def _tar(unit: Unit) -> Iterator[Row]:
     try:
         descriptor = os.open(unit.path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
-        yield broken_row(unit, "unreadable")
+        yield broken_row(unit, "", "unreadable")
         return
+    stamp = stamp_of(descriptor)
     try:
         for name, start, size in members(descriptor):
             if _is_picture(name):
                 head = os.pread(descriptor, min(size, HEAD_BYTES), start)
                 header = parse(Window(head, descriptor, start, size))
-                yield make_row(unit, f"{unit.path}/{name}", header)
+                yield make_row(unit, stamp, f"{unit.path}/{name}", header)
     except (TarError, OSError):
-        yield broken_row(unit, "broken_shard")
+        yield broken_row(unit, stamp, "broken_shard")
     finally:
         os.close(descriptor)
 
 
 def _zip(unit: Unit) -> Iterator[Row]:
+    stamp = stamp_of(unit.path)
     try:
         with zipfile.ZipFile(unit.path) as archive:
             for member in archive.infolist():
                 if _is_picture(member.filename):
                     header = _zip_member(archive, member)
-                    yield make_row(unit, f"{unit.path}/{member.filename}", header)
+                    yield make_row(unit, stamp, f"{unit.path}/{member.filename}", header)
     except (zipfile.BadZipFile, OSError, ValueError):
-        yield broken_row(unit, "broken_shard" if os.path.exists(unit.path) else "unreadable")
+        yield broken_row(unit, stamp, "broken_shard" if os.path.exists(unit.path) else "unreadable")
 
 
 def _zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Header:

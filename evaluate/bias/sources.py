@@ -8,8 +8,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Final, NamedTuple
 
-#: Files of a folder that are taken for pictures. Formats without room for Exif count as well:
-#: they are images of the collection, with nothing to read.
+#: Files of a folder that are taken for pictures. Formats whose Exif is not read, or that have no
+#: room for it, count as well: they are images of the collection.
 PICTURES: Final = frozenset(
     ".jpg .jpeg .jpe .jfif .mpo .png .webp .tif .tiff .heic .heif .hif .avif "
     ".gif .bmp .psd .dng .cr2 .nef .nrw .arw .orf .pef .srw".split()
@@ -44,14 +44,22 @@ class Unit(NamedTuple):
         ``picture``, or a value of `SHARDS`.
     path : str
         Where it is, as the rows name it.
-    stamp : str
-        Size in bytes and time of change in ns: the same stamp, the same content. "" for a file
-        that is not there.
     """
 
     kind: str
     path: str
-    stamp: str
+
+
+def stamp_of(file: str | int) -> str:
+    """Size in bytes and time of change in ns of a path or descriptor: same stamp, same content.
+
+    "" for a file that is not there.
+    """
+    try:
+        state = os.stat(file)
+    except OSError:
+        return ""
+    return f"{state.st_size}:{state.st_mtime_ns}"
 
 
 def find_units(sources: Iterable[Path]) -> Iterator[Unit]:
@@ -71,9 +79,9 @@ def find_units(sources: Iterable[Path]) -> Iterator[Unit]:
         elif suffix in _LISTS:
             yield from _listed(source)
         elif suffix in SHARDS:
-            yield _unit(SHARDS[suffix], str(source))
+            yield Unit(SHARDS[suffix], str(source))
         elif suffix in PICTURES:
-            yield _unit("picture", str(source))
+            yield Unit("picture", str(source))
         else:
             raise SourceError(
                 f"{source} is no source: give a folder, a list of paths (.txt), "
@@ -94,7 +102,7 @@ def _walk(folder: str) -> Iterator[Unit]:
         name = entry.name
         kind = _WALKED.get(name[name.rfind(".") :].lower())
         if kind:
-            yield _unit(kind, entry.path)
+            yield Unit(kind, entry.path)
 
 
 def _listed(listing: Path) -> Iterator[Unit]:
@@ -105,12 +113,4 @@ def _listed(listing: Path) -> Iterator[Unit]:
                 continue
             path = os.path.join(listing.parent, name)
             kind = SHARDS.get(os.path.splitext(name)[1].lower(), "picture")
-            yield _unit(kind, path)
-
-
-def _unit(kind: str, path: str) -> Unit:
-    try:
-        state = os.stat(path)
-    except OSError:
-        return Unit(kind, path, "")
-    return Unit(kind, path, f"{state.st_size}:{state.st_mtime_ns}")
+            yield Unit(kind, path)

@@ -250,7 +250,7 @@ def test_reading_ahead_gives_the_same_headers_and_leaves_no_file_open(tmp_path):
     os.mkfifo(paths[7])
     Path(paths[14]).mkdir()
     before = len(os.listdir("/proc/self/fd"))
-    assert list(read_ahead(paths)) == [read_header(path) for path in paths]
+    assert [header for _, header in read_ahead(paths)] == [read_header(path) for path in paths]
     started = read_ahead(paths)
     next(started)
     assert len(os.listdir("/proc/self/fd")) > before
