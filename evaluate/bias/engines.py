@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain, islice
 from multiprocessing import get_context
 from typing import Any, TypeVar
 
@@ -23,6 +24,13 @@ def run_processes(
     function: Callable[[Task], Result], tasks: Iterable[Task], workers: int
 ) -> Iterator[Result]:
     """Tasks in `workers` processes, no more than a few ahead of what is consumed."""
+    tasks = iter(tasks)
+    first = list(islice(tasks, 2))
+    if len(first) < 2:
+        # nothing to share, and a process takes longer to start than to read two thousand headers
+        yield from run_serial(function, first)
+        return
+    tasks = chain(first, tasks)
     # spawn: a forked child would inherit open database connections and threads' locks
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from _windowed(

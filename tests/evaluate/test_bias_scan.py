@@ -113,8 +113,10 @@ def test_only_changed_files_are_read_again(photos, tmp_path, monkeypatch):
     assert all(rows[row["path"]] == row for row in same)
 
 
-def test_workers_give_the_same_table(photos, tmp_path):
+@pytest.mark.parametrize("task_pictures", [4, 2000])
+def test_workers_give_the_same_table(photos, tmp_path, monkeypatch, task_pictures):
     run(photos, tmp_path / "one.parquet")
+    monkeypatch.setattr(scanning, "TASK_PICTURES", task_pictures)
     run(photos, tmp_path / "two.parquet", partial(run_processes, workers=2))
     assert table(tmp_path / "one.parquet") == table(tmp_path / "two.parquet")
 
