@@ -47,12 +47,20 @@ def asker(
             say(f"  {error.action}")
         say("  press Enter when done, q and Enter to stop")
         while not stop.asked:
-            if select.select([source], [], [], _SLICE_S)[0]:
+            if has_input(source, _SLICE_S):
                 answer = source.readline()
                 return answer != "" and answer.strip().lower() != "q"
         return False
 
     return ask
+
+
+def has_input(source: TextIO, wait_s: float) -> bool:
+    """Whether a line, or the end, can be read from a terminal or pipe within a time."""
+    # not select: it refuses the 1,025th open file of a process
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
+    return bool(poll.poll(1000 * wait_s))
 
 
 def helped(work: Callable[[], _T], ask: Ask | None, stop: StopRequest) -> _T:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol, TextIO, TypeVar
 
+from capture.asking import has_input
 from capture.batch import Batch, Leg, Standing, instruction, standing
 from capture.light_log import LightLog
 from capture.pace import Pace
@@ -100,7 +100,7 @@ class Terminal:
         while self._waits:
             if self._stop.asked:
                 raise LeftError(self._stop.reason)
-            if not select.select([self._source], [], [], _LOOK_S)[0]:
+            if not has_input(self._source, _LOOK_S):
                 continue
             answer = self._source.readline()
             if answer == "":

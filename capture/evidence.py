@@ -89,6 +89,11 @@ class Evidence:
         self._lights.add((iso, frame.light))
         self._witnesses.pop(iso, None)
 
+    def remove(self, exposure: Exposure) -> None:
+        """Forget the frame of these settings."""
+        self._by_iso.get(exposure.iso, {}).pop(exposure, None)
+        self._witnesses.pop(exposure.iso, None)
+
     def __contains__(self, exposure: Exposure) -> bool:
         return exposure in self._by_iso.get(exposure.iso, ())
 

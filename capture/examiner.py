@@ -7,10 +7,12 @@ The rules are pure and stand in `capture.verification`, `capture.truth`, `captur
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 
 from capture.analysis import Analysis, analyze, small_luma
+from capture.black_rows import BlackRow
 from capture.frames import Exposed, Sweep
-from capture.prediction import DOUBTFUL, SILENT, Expectation, light_stops
+from capture.prediction import BLACK_SHARE, DOUBTFUL, SILENT, Expectation, light_stops
 from capture.reference import (
     CREEP_STOPS,
     MOVED_BELOW,
@@ -33,15 +35,22 @@ class Examiner:
     sweep : Sweep
     first : Reference or None
         The sweep's first reference frame, where an earlier run took it.
+    black : iterable of BlackRow
+        Rows of earlier runs that a picture of this one may contradict.
     """
 
-    def __init__(self, sweep: Sweep, first: Reference | None = None) -> None:
+    def __init__(
+        self, sweep: Sweep, first: Reference | None = None, black: Iterable[BlackRow] = ()
+    ) -> None:
         self._sweep = sweep
         self._history = History(focal_length_mm=first.focal_length_mm if first else None)
         self._first = first
         self._expectation: Expectation | None = None
         self._references = 0
         self._doubted: dict[str, int] = {}  # references believed when a shot was first doubted
+        self._black = {row.shot.exposure.stem: row for row in black}
+        self._since_shown: set[str] = set()  # of those, taken after the last that shows something
+        self._shutter_died = False
         self._events: list[tuple[str, str, str]] = []
 
     def look(self, exposed: Exposed) -> Analysis | Fault:
@@ -91,13 +100,39 @@ class Examiner:
         deviation = self._expectation and self._expectation.deviation(seen.histogram, stops)
         if deviation and self._expectation and deviation.kind == SILENT:
             self._expectation.distrust_shutter()
+            self._shutter_died = True
         if deviation and not (deviation.kind == DOUBTFUL and self._confirmed(exposed)):
             return Fault(deviation.kind, deviation.detail)
         if exposed.reference is not None:
             return self._weigh_reference(exposed, seen, lux)
         if self._expectation is not None:
             self._expectation.learn(seen.histogram, stops)
+        if seen.luma.black_fraction <= BLACK_SHARE:
+            self._since_shown.clear()
         return None
+
+    def note_black(self, exposed: Exposed, frame: int, light: Light) -> None:
+        """A believed picture became a row that says `rejected_black`, with this id."""
+        if exposed.setting in self._doubted:
+            return  # black twice, with a sound reference frame in between
+        lux = light.lux or self._sweep.lighting.lux
+        stops = light_stops(exposed.shot.exposure, lux)
+        self._black[exposed.setting] = BlackRow(exposed.shot, exposed.attempt, frame, stops)
+        self._since_shown.add(exposed.setting)
+
+    def contradicted(self) -> list[BlackRow]:
+        """Black rows that the pictures since make doubtful, each once: to be shot again."""
+        if self._expectation is None:
+            return []
+        found = [
+            setting
+            for setting, row in self._black.items()
+            if self._expectation.doubts_black(row.stops)
+            or (self._shutter_died and setting in self._since_shown)
+        ]
+        self._shutter_died = False
+        self._doubted |= dict.fromkeys(found, self._references)
+        return [self._black.pop(setting) for setting in found]
 
     def _confirmed(self, exposed: Exposed) -> bool:
         """Whether a black picture is so again, with a sound reference frame in between."""

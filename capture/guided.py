@@ -157,6 +157,13 @@ class Guide:
         if witness is not None and frame.outcome is not witness.outcome:
             self.refuted.append(Refuted(exposure, frame.outcome, witness))
 
+    def withdraw(self, exposure: Exposure) -> None:
+        """A frame is not believed any more; its verdict is to come again."""
+        self._evidence.remove(exposure)
+        level = self._level_of.get((exposure.iso, light_sixths(exposure)))
+        if level is not None:
+            level.out.add(exposure)
+
     def skips(self) -> list[Skip]:
         """What need not be shot; nothing before the sweep has come to its end.
 

@@ -43,6 +43,10 @@ class RunGuide:
             frame = Judged(shot.exposure, outcome, luma.black_fraction, luma.white_fraction)
         self._guide.learn(shot.exposure, frame)
 
+    def withdraw(self, shot: Shot) -> None:
+        """The row of a shot was taken back; its shot is out again."""
+        self._guide.withdraw(shot.exposure)
+
     def skipped(self) -> list[Skipped]:
         """What need not be shot, once `draw` has come to its end."""
         return [

@@ -8,7 +8,6 @@ of the meter is enough to see that it lives.
 
 from __future__ import annotations
 
-import select
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from typing import TextIO
 
 import click
 
+from capture.asking import has_input
 from capture.preflight import Ask, Manner, Preflight, record, refuse
 from capture.readiness import Readiness
 from rig.bench import Bench
@@ -48,7 +48,7 @@ def asker(*, checklist_done: bool, answers: TextIO | None = None) -> Ask | None:
     def ask(question: Question, stopped: Callable[[], bool]) -> bool | None:
         _say(f"{question.text}: is that so? (y or n)")
         while not stopped():  # a signal that asks to stop does not end a read of the terminal
-            if not select.select([source], [], [], _SLICE_S)[0]:
+            if not has_input(source, _SLICE_S):
                 continue
             line = source.readline()
             if not line:

@@ -50,7 +50,8 @@ class Step:
 COUNTED = frozenset(Rung) | frozenset(
     (
         "undecodable wrong_exif stale_picture stale_time stale_count flash_fired wrong_size zoomed "
-        "silent_black doubtful_black too_dark too_bright bad_reference scene_moved light_refused"
+        "silent_black doubtful_black withdrawn_black too_dark too_bright bad_reference scene_moved "
+        "light_refused"
     ).split()
 )
 

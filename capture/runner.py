@@ -26,7 +26,7 @@ from capture.reference import Schedule
 from capture.rescue import Recovery, Rescue
 from capture.states import Machine, RunState, ShotEnded, Snapshot, Watch
 from capture.stopping import StopRequest
-from capture.storing import Note, Refused, Stored, Storing, Unproven
+from capture.storing import Note, Refused, Stored, Storing, Unproven, Withdrawn
 from capture.suspension import PATIENCE_S, Suspension
 from capture.todo import Ending, Guiding, Todo
 from capture.truth import ZOOMED
@@ -237,7 +237,9 @@ class Runner:
         if self._references is None:
             return None
         if self._todo[0].doubtful:
-            self._todo[0].doubtful = False
+            # one reference frame shows it for all
+            for item in self._todo:
+                item.doubtful = False
             number: int | None = self._references.extra()
         else:
             number = self._references.next()
@@ -248,8 +250,9 @@ class Runner:
 
     def _more(self) -> bool:
         """Whether there is a shot to take now; a guided sweep decides late which one."""
-        if not self._todo and self._guiding and (item := self._guiding.draw()) is not None:
-            self._todo.append(item)
+        idle = not self._todo or self._todo[0].doubtful
+        if idle and self._guiding and (item := self._guiding.draw()) is not None:
+            self._todo.appendleft(item)
         return bool(self._todo)
 
     def _skip_the_rest(self) -> None:
@@ -326,6 +329,9 @@ class Runner:
         """Read the verdicts that have come; wait for the first one, if told to."""
         while (answer := self._storing.answer(wait_s)) is not None:
             wait_s = 0.0
+            if isinstance(answer, Withdrawn):
+                self._take_back(answer)
+                continue
             item = self._in_hand.pop(answer.shot.index)
             if isinstance(answer, Stored):
                 self._finished(item, answer.outcome, answer.luma, answer.frame)
@@ -343,9 +349,22 @@ class Runner:
         """Count what was stored; what was refused is left for a resume."""
         while (answer := self._storing.answer(wait_s)) is not None:
             wait_s = 0.0
+            if isinstance(answer, Withdrawn):
+                self._take_back(answer)
+                continue
             item = self._in_hand.pop(answer.shot.index)
             if isinstance(answer, Stored):
                 self._finished(item, answer.outcome, answer.luma, answer.frame)
+
+    def _take_back(self, row: Withdrawn) -> None:
+        """A black row is doubted after all: shot again as if it had been at once."""
+        self._counts[Outcome.REJECTED_BLACK] -= 1
+        self._left_shutter_s += row.shot.exposure.shutter_s
+        if self._guiding:
+            self._guiding.withdraw(row.shot)
+        self._todo.append(Todo(row.shot, row.attempt, doubtful=True))
+        ended = ShotEnded(row.shot.exposure, Outcome.FAILED)
+        self._say(f"{row.shot.exposure}: {row.detail}", ended=ended)
 
     def _shoot_again(self, item: Todo, detail: str) -> None:
         """The light was wrong or not measured: no fault of the shot."""

@@ -23,6 +23,7 @@ from typing import Literal
 from sqlalchemy.exc import OperationalError
 
 from capture.analysis import Analysis
+from capture.black_rows import WITHDRAWN
 from capture.examiner import Examiner
 from capture.frames import (
     Exposed,
@@ -41,7 +42,7 @@ from rig.light_guard import Judgement
 from schemas.acceptance import RULES, Extremes
 from schemas.capture_store import StoredReading, add_event, add_readings
 from schemas.catalog import Catalog
-from schemas.frame_store import add_frame
+from schemas.frame_store import add_frame, withdraw_frame
 from schemas.plan import Shot
 from schemas.records import Frame, Outcome
 from schemas.workspace import Workspace, write_atomically
@@ -95,7 +96,16 @@ class Unproven:
     detail: str
 
 
-Answer = Stored | Refused | Unproven
+@dataclass(frozen=True)
+class Withdrawn:
+    """No answer: the row of a shot that had ended was taken back. Shoot it again."""
+
+    shot: Shot
+    attempt: int
+    detail: str
+
+
+Answer = Stored | Refused | Unproven | Withdrawn
 
 
 @dataclass(frozen=True)
@@ -163,7 +173,8 @@ class Storing:
         """The next answer to an `Exposed`; None if there is none in time.
 
         Answers come in the order of the pictures, but that a refusal may overtake what waits
-        for its light. Raises as `check` does, once the answers before the failure are read.
+        for its light. `Withdrawn` comes before the answer to the picture that contradicts. Raises
+        as `check` does, once the answers before the failure are read.
         """
         try:
             return self._answers.get(timeout=wait_s) if wait_s else self._answers.get_nowait()
@@ -274,6 +285,7 @@ class Storing:
         light = self._light.window(picture.commanded_monotonic_s, picture.ended_monotonic_s)
         fault = self._examiner.weigh(exposed, seen, light)
         self._note_what_was_noticed()
+        self._withdraw_contradicted(exposed.setting)
         if fault is not None:
             return _refused(exposed, fault)
         outcome = Outcome.ACCEPTED
@@ -283,7 +295,18 @@ class Storing:
         if outcome is Outcome.ACCEPTED:
             frame = self._write(exposed, frame)
         frame_id = add_frame(self._catalog, frame)
+        if outcome is Outcome.REJECTED_BLACK:
+            self._examiner.note_black(exposed, frame_id, light)
         return Stored(exposed.shot, outcome, seen.luma, frame_id)
+
+    def _withdraw_contradicted(self, by: str) -> None:
+        """Take back the rows of black pictures that the latest one makes doubtful."""
+        for row in self._examiner.contradicted():
+            detail = f"black, which {by} contradicts: a dead shutter? To be shot again"
+            withdraw_frame(self._catalog, row.frame, detail)
+            setting = row.shot.exposure.stem
+            add_event(self._catalog, self._sweep.run_id, WITHDRAWN, setting, detail)
+            self._answers.put(Withdrawn(row.shot, row.attempt, detail))
 
     def _write(self, exposed: Exposed, frame: Frame) -> Frame:
         where = (frame.scene, frame.lighting)

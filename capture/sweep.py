@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from capture.black_rows import load_black_rows
 from capture.examiner import Examiner
 from capture.frames import Sweep
 from capture.guidance import Guidance
@@ -228,7 +229,8 @@ def run_sweep(
         if references:
             first, number = load_references(workspace, catalog, scene, lighting.name)
             schedule = Schedule(choose(plan, ready.offered, lighting.ev_reference), number)
-        storing = Storing(workspace, catalog, sweep, light, Examiner(sweep, first))
+        black = load_black_rows(catalog, scene, lighting, plan) if references else ()
+        storing = Storing(workspace, catalog, sweep, light, Examiner(sweep, first, black))
         runner = Runner(
             bench.camera,
             bench.camera_info,

@@ -55,6 +55,9 @@ class Guiding(Protocol):
     def learn(self, shot: Shot, outcome: Outcome, luma: Extremes | None) -> None:
         """A shot has its row; without `luma` it was given up."""
 
+    def withdraw(self, shot: Shot) -> None:
+        """The row of a shot was taken back: it proves nothing, and is shot again."""
+
     def skipped(self) -> Iterable[Skipped]:
         """What need not be shot, once `draw` has come to its end."""
 

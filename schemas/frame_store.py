@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, func, select
+from sqlalchemy import Row, Select, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 from sqlalchemy.exc import IntegrityError
 
@@ -74,6 +74,19 @@ def _stale(frame_id: int, frame: Frame) -> Select[Any]:
             responses.c.frame_sha256 != frame.sha256,
         )
     )
+
+
+def withdraw_frame(catalog: Catalog, frame_id: int, reason: str) -> None:
+    """Let a row that says `rejected_black` say `failed`: its picture is not believed any more.
+
+    What was measured stays until the shot is taken again. Such a row has no file.
+    """
+    with catalog.write() as connection:
+        connection.execute(
+            update(frames)
+            .where(frames.c.id == frame_id, frames.c.outcome == Outcome.REJECTED_BLACK)
+            .values(outcome=Outcome.FAILED, reason=reason)
+        )
 
 
 def remove_frame(catalog: Catalog, frame_id: int) -> None:

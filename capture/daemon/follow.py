@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import queue
-import select
 import sys
 import threading
 from contextlib import suppress
 from typing import Any, TextIO
 
+from capture.asking import has_input
 from capture.daemon.client import Client, DaemonGoneError
 from capture.progress import shown
 from capture.shooting import say
@@ -148,7 +148,7 @@ class _Following:
 
     def _hear_answer(self) -> None:
         question, source = self._question, self._answers
-        if question is None or source is None or not select.select([source], [], [], 0)[0]:
+        if question is None or source is None or not has_input(source, 0):
             return
         line = source.readline()
         if line == "":

@@ -124,21 +124,30 @@ def test_after_a_dead_shutter_no_black_is_believed_until_something_shows():
     assert expectation.deviation(BLACK, -9.0) is None
 
 
-def test_a_black_picture_is_believed_beside_believed_frames():
+def test_a_black_picture_is_believed_beside_one_with_as_much_light():
     expectation = Expectation(rendered(0.0, contrasty), 0.0)
     expectation.learn(rendered(-7.0, contrasty), -7.0)
+    assert expectation.deviation(BLACK, -8.5).kind == "doubtful_black", "the first is taken twice"
+    expectation.learn(BLACK, -8.5)
     assert expectation.deviation(BLACK, -8.5) is None
+    assert expectation.deviation(BLACK, -8.4) is None, "the lamp flickers"
+    assert expectation.deviation(BLACK, -8.2).kind == "doubtful_black"
 
 
 def test_black_beside_a_frame_that_was_not_is_looked_at_again():
     """Near the border of blackness a dead shutter is told by what as little light has shown."""
     expectation = Expectation(rendered(0.0, contrasty), 0.0)
+    expectation.learn(BLACK, -7.5)
     expectation.learn(share_black(0.62), -8.5)
     assert expectation.deviation(BLACK, -8.5).kind == "doubtful_black"
     assert expectation.deviation(BLACK, -8.0).kind == "doubtful_black"
-    assert expectation.deviation(BLACK, -9.0) is None
+    # A frame with 80 to 95 % black lies within a stop of such a one.
+    assert expectation.deviation(BLACK, -9.5).kind == "doubtful_black"
+    assert expectation.deviation(BLACK, -9.7) is None
+    assert (expectation.doubts_black(-9.5), expectation.doubts_black(-9.7)) == (True, False)
     # A frame that is nearly black says nothing: noise alone turns such ones over.
     expectation = Expectation(rendered(0.0, contrasty), 0.0)
+    expectation.learn(BLACK, -7.5)
     expectation.learn(share_black(0.94), -8.5)
     assert expectation.deviation(BLACK, -8.5) is None
 
@@ -221,6 +230,7 @@ def check_grid(photo: Path, plan: SweepPlan, size, lightings=((1000, 11), (10, 5
             ).pixels
             return np.array(Image.fromarray(pixels).convert("L").histogram(), np.uint32)
 
+        believed = []  # light of shots that show something, where a black picture is believed
         reference = choose(plan, OFFERED, ev_reference)
         expectation = Expectation(shoot(reference, 1), light_stops(reference, lux))
         for shot in plan:
@@ -228,11 +238,17 @@ def check_grid(photo: Path, plan: SweepPlan, size, lightings=((1000, 11), (10, 5
             # Two stops above the border of blackness half of the pixels show something.
             dead = extremes(histogram).black_fraction < 0.05
             noticed = dead and expectation.deviation(BLACK, stops) is not None
+            if extremes(histogram).black_fraction <= 0.95:
+                totals.update(shown=1)
+                if expectation.deviation(BLACK, stops) is None:
+                    believed.append(stops)
             found = expectation.deviation(histogram, stops)
             doubtful = found is not None and found.kind == "doubtful_black"
             totals.update(shots=1, dead=dead, noticed=noticed, doubtful=doubtful)
             totals.update(refused=found is not None and not doubtful)
             expectation.learn(histogram, stops)
+        # What came later takes the others back.
+        totals.update(wrong=sum(not expectation.doubts_black(stops) for stops in believed))
     return totals
 
 
@@ -251,10 +267,12 @@ def photo(tmp_path_factory):
 def test_the_whole_grid_of_a_synthetic_scene(photo, order):
     found = check_grid(photo, SweepPlan(order=order), (240, 160))
     assert (found["shots"], found["refused"]) == (1260, 0)
-    # Only a random order can meet black before its neighbors: once a sweep.
-    assert found["doubtful"] <= (2 if order == "random" else 0)
+    # The first black picture of each lighting, and in a random order the first of more light.
+    assert 1 <= found["doubtful"] <= (4 if order == "random" else 2)
     assert found["dead"] > 500
     assert found["noticed"] == found["dead"]
+    # ISO 6400 lifts a few pixels out of black where other ISOs with as much light stay black.
+    assert found["wrong"] <= 0.005 * found["shown"]
 
 
 @pytest.mark.soak
@@ -267,5 +285,6 @@ def test_the_whole_grid_of_twenty_real_scenes():
             found = check_grid(photograph, SweepPlan(order=order), (480, 320))
             assert (found["shots"], found["refused"]) == (1260, 0), photograph.name
             # Noise moves the border of blackness with the ISO: a few are looked at again.
-            assert found["doubtful"] <= 0.02 * found["shots"], photograph.name
+            assert found["doubtful"] <= 0.04 * found["shots"], photograph.name
             assert found["noticed"] >= 0.98 * found["dead"], photograph.name
+            assert found["wrong"] <= 0.002 * found["shown"], photograph.name

@@ -35,6 +35,7 @@ export const EVENTS = {
   zoomed: 'the zoom was turned',
   silent_black: 'black although it cannot be: the shutter stayed shut',
   doubtful_black: 'doubtfully black, shot again',
+  withdrawn_black: 'black, which a later picture contradicts, shot again',
   too_dark: 'darker than its settings, shot again',
   too_bright: 'brighter than its settings, shot again',
   bad_reference: 'the reference frame was not right, shot again',
