@@ -199,7 +199,7 @@ def run(
         ]
         from evaluate.engine.crews import local_crews, ray_crews
         from evaluate.engine.progress import bars
-        from evaluate.engine.run import Orders, Totals, run_models
+        from evaluate.engine.run import Orders, run_models
         from evaluate.engine.work import Settings
         from evaluate.providers import LoadOptions
         from evaluate.views import find_view
@@ -212,18 +212,14 @@ def run(
             cache=cache,
             cache_bytes=round(cache_gb * 1e9),
         )
-        orders = [
-            Orders(
-                tasks=None if task is None else _TASKS[task],
-                shard=shard,
-                view=find_view(view).name,
-                together=together,
-                alias=alias,
-                # failures are forgotten once, or each view would forget the others'
-                retry_failed=retry_failed and number == 0,
-            )
-            for number, view in enumerate(dict.fromkeys(views))
-        ]
+        orders = Orders(
+            tasks=None if task is None else _TASKS[task],
+            shard=shard,
+            views=tuple(dict.fromkeys(find_view(view).name for view in views)),
+            together=together,
+            alias=alias,
+            retry_failed=retry_failed,
+        )
         crews = (
             ray_crews(settings, address, workers)
             if engine == "ray"
@@ -235,9 +231,7 @@ def run(
             crews as hire,
             bars() as watch,
         ):
-            totals = Totals()
-            for order in orders:
-                totals.add(run_models(catalog, rows, order, hire, stop=stop.is_set, watch=watch))
+            totals = run_models(catalog, rows, orders, hire, stop=stop.is_set, watch=watch)
     except EvaluateError as error:
         raise click.ClickException(str(error)) from error
     for note in totals.notes:
@@ -252,7 +246,8 @@ def run(
             f"peak memory {totals.memory_bytes / 1e9:.1f} GB" + gpu * bool(totals.gpu_memory_bytes)
         )
     if stop.is_set() and (
-        len(totals.models) < len(rows) * len(orders) or any(r.interrupted for r in totals.models)
+        len(totals.models) < len(rows) * len(orders.views)
+        or any(r.interrupted for r in totals.models)
     ):
         raise Stopped("interrupted; run the same command again to go on")
     problems = [one for one in totals.models if one.problem]

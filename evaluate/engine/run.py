@@ -97,13 +97,6 @@ class Totals:
     memory_bytes: int = 0
     gpu_memory_bytes: int = 0
 
-    def add(self, other: Totals) -> None:
-        """Take in what another run did."""
-        self.models += other.models
-        self.notes += [note for note in other.notes if note not in self.notes]
-        self.memory_bytes = max(self.memory_bytes, other.memory_bytes)
-        self.gpu_memory_bytes = max(self.gpu_memory_bytes, other.gpu_memory_bytes)
-
     def as_json(self) -> dict[str, Any]:
         """As `snaprig evaluate run --json` prints it."""
         return {
@@ -125,8 +118,9 @@ class Orders:
         None: whatever each model can be asked.
     shard : Shard
         Part of the frames that this run is for.
-    view : str
-        How frames are seen (`evaluate.views`); questions are asked of the original only.
+    views : tuple of str
+        How frames are seen (`evaluate.views`), a pass each; questions are asked of the original
+        only.
     together : int
         Models that are loaded at once and share the decoded frames.
     alias : str or None
@@ -137,7 +131,7 @@ class Orders:
 
     tasks: tuple[str, ...] | None = None
     shard: Shard = ALL
-    view: str = ORIGINAL
+    views: tuple[str, ...] = (ORIGINAL,)
     together: int = 4
     alias: str | None = None
     retry_failed: bool = False
@@ -175,23 +169,31 @@ def run_models(
     left = deque(rows)
     while left and not stop():
         group = [left.popleft() for _ in range(min(orders.together, len(left)))]
-        runs = [ModelRun(orders.alias or row.name, view=orders.view) for row in group]
-        for run in runs:
+        passes = [
+            [ModelRun(orders.alias or row.name, view=view) for row in group]
+            for view in orders.views
+        ]
+        for run in passes[0]:
             watch(run)
         try:
             crew = hire(group)
         except EvaluateError as error:
-            for run in runs:
-                run.problem = str(error)
-            totals.models += runs
+            for runs in passes:
+                for run in runs:
+                    run.problem = str(error)
+                totals.models += runs
             continue
         try:
             again = _postponed(crew.reports) if len(group) > 1 else []
             left.extendleft(reversed([group[who] for who in again]))
-            _pass(catalog, crew, runs, set(again), orders, totals, stop, watch)
+            # the models stay loaded from view to view
+            for view, runs in zip(orders.views, passes, strict=True):
+                if stop():
+                    break
+                _pass(catalog, crew, runs, view, set(again), orders, totals, stop, watch)
+                totals.models += [run for who, run in enumerate(runs) if who not in again]
         finally:
             crew.close()
-        totals.models += [run for who, run in enumerate(runs) if who not in again]
     return totals
 
 
@@ -209,6 +211,7 @@ def _pass(
     catalog: Catalog,
     crew: Crew,
     runs: list[ModelRun],
+    view: str,
     skipped: set[int],
     orders: Orders,
     totals: Totals,
@@ -223,16 +226,16 @@ def _pass(
             if observer_id is not None:
                 observers[who] = observer_id
     asked = {task for who in observers for task in runs[who].tasks}
-    for note in ensure_asked(catalog, asked, orders.view):
+    for note in ensure_asked(catalog, asked, view):
         if note not in totals.notes:
             totals.notes.append(note)
     # places in the pass stay those of the crew: who is not asked wants no tasks
     wanted = [Wanted(observers.get(who, 0), runs[who].tasks) for who in range(len(runs))]
     for who in observers:
-        runs[who].asked = count_pending(catalog, wanted[who], orders.shard, orders.view)
+        runs[who].asked = count_pending(catalog, wanted[who], orders.shard, view)
         watch(runs[who])
     started = monotonic()
-    pending = iter_pending(catalog, wanted, orders.shard, orders.view)
+    pending = iter_pending(catalog, wanted, orders.shard, view)
     for done in crew.work(pending, stop):
         store_answers(catalog, (_response(row, observers[row.who]) for row in done.rows))
         _count(runs, done, totals, monotonic() - started)
@@ -252,10 +255,10 @@ def _introduce(catalog: Catalog, run: ModelRun, report: Report, orders: Orders) 
     tasks = report.tasks
     if orders.tasks is not None:
         tasks = tuple(task for task in tasks if task in orders.tasks)
-    if orders.view != ORIGINAL:
+    if run.view != ORIGINAL:
         tasks = tuple(task for task in tasks if task in VIEWED)
-    if not tasks and orders.view != ORIGINAL:
-        run.problem = f"is asked nothing about frames seen as {orders.view}"
+    if not tasks and run.view != ORIGINAL:
+        run.problem = f"is asked nothing about frames seen as {run.view}"
         return None
     if not tasks:
         run.problem = f"cannot be asked {', '.join(orders.tasks or ())}: it does " + ", ".join(
@@ -268,7 +271,8 @@ def _introduce(catalog: Catalog, run: ModelRun, report: Report, orders: Orders) 
         run.problem = f"{error}: `--as NAME`"
         return None
     run.tasks = tasks
-    if orders.retry_failed:
+    if orders.retry_failed and run.view == orders.views[0]:
+        # once, or each view would forget the others'
         delete_failed_responses(catalog, observer_id)
     return observer_id
 

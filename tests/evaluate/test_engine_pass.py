@@ -1,13 +1,14 @@
 """A pass with several models: what they share, and how they fail without the others."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
 from evaluate.engine import worker
-from evaluate.engine.run import Orders
+from evaluate.engine.run import Orders, run_models
 from evaluate.engine.stimuli import choice_options
+from evaluate.engine.work import Settings
 from evaluate.errors import EvaluateError
 from evaluate.model import Given, Label, top5_payload
 from evaluate.question_judges import OTHER
@@ -329,7 +330,7 @@ class TestViews:
         models = {"thumb": model}
         ask_all = asking.ask_all
         (plain,) = ask_all(lab.catalog, lab.workspace, models)
-        orders = Orders(view="grayscale")
+        orders = Orders(views=("grayscale",))
         (gray,) = ask_all(lab.catalog, lab.workspace, models, orders=orders)
         assert (plain.responses, gray.responses, gray.view) == (4, 4, "grayscale")
         assert gray.as_json()["view"] == "grayscale"
@@ -349,7 +350,7 @@ class TestViews:
                 lab.catalog,
                 lab.workspace,
                 {"thumb": model},
-                orders=Orders(view=view),
+                orders=Orders(views=(view,)),
                 cache=tmp_path / "cache",
                 cache_bytes=10**9,
             )
@@ -361,6 +362,71 @@ class TestViews:
             lab.catalog,
             lab.workspace,
             {"vlm": Thumb("key", tasks=("q1",), name="vlm")},
-            orders=Orders(view="low:16"),
+            orders=Orders(views=("low:16",)),
         )
         assert "asked nothing about frames seen as low:16" in run.problem
+
+    def test_models_stay_loaded_from_view_to_view(self, lab):
+        put_frames(lab, 4)
+        loaded = []
+
+        def load(row, _options):
+            loaded.append(row.name)
+            return Thumb("key", name=row.name)
+
+        settings = Settings(lab.workspace.root, batch_size=2, load=load)
+        rows = [asking.row_named(name) for name in ("one", "two", "three")]
+        orders = Orders(views=("original", "grayscale", "low:16"), together=2)
+        totals = run_models(lab.catalog, rows, orders, lambda group: worker.Worker(group, settings))
+        assert loaded == ["one", "two", "three"]
+        views = ("original", "grayscale", "low:16")
+        assert [(run.name, run.view, run.responses) for run in totals.models] == [
+            *((name, view, 4) for view in views for name in ("one", "two")),
+            *(("three", view, 4) for view in views),
+        ]
+
+    def test_a_stop_between_views_leaves_the_rest_to_be_asked(self, lab):
+        put_frames(lab, 4)
+        orders = Orders(views=("original", "grayscale"))
+        done = []
+        (first,) = asking.ask_all(
+            lab.catalog,
+            lab.workspace,
+            {"thumb": Thumb("key")},
+            orders=orders,
+            watch=done.append,
+            stop=lambda: bool(done) and done[-1].done == 4,
+        )
+        assert (first.view, first.responses) == ("original", 4)
+        plain, gray = ask(lab, {"thumb": Thumb("key")}, orders=orders)
+        assert (plain.asked, gray.responses) == (0, 4)
+
+    def test_a_model_that_breaks_down_says_so_in_each_view(self, lab):
+        put_frames(lab, 4)
+
+        class Broken(Thumb):
+            def answer(self, batch):
+                raise ZeroDivisionError("a defect")
+
+        runs = ask(
+            lab,
+            {"broken": Broken("k"), "whole": Thumb("k")},
+            orders=Orders(views=("original", "grayscale")),
+        )
+        problems = [run.problem for run in runs if run.name == "broken"]
+        assert problems == ["ZeroDivisionError: a defect"] * 2
+        assert [run.responses for run in runs if run.name == "whole"] == [4, 4]
+
+    def test_failures_are_forgotten_once_for_all_views(self, lab):
+        put_frames(lab, 4)
+        orders = Orders(views=("original", "grayscale"))
+
+        class Refusing(Thumb):
+            def answer(self, batch):
+                raise EvaluateError("not today")
+
+        assert [run.failed for run in ask(lab, {"t": Refusing("k")}, orders=orders)] == [4, 4]
+        again = ask(lab, {"t": Refusing("k")}, orders=replace(orders, retry_failed=True))
+        assert [run.failed for run in again] == [4, 4]
+        (observer,) = list_observers(lab.catalog)
+        assert len(list(list_responses(lab.catalog, observer.id))) == 8
