@@ -38,6 +38,7 @@ from rig.errors import AskOperator
 from rig.ownership import owned
 from rig.protocols import LightMeter
 from schemas.capture_store import add_scene
+from schemas.catalog import SMALL_CACHE_MIB
 from schemas.plan import SweepPlan
 from schemas.records import Frame, RunStatus
 from schemas.workspace import Workspace
@@ -95,7 +96,7 @@ def batch(
     config = RigConfig.load(workspace.rig_toml).overridden(camera, hub)
     legs = itinerary(todo, config.lighting)
     life = config.preflight.shutter_life
-    with workspace.catalog() as catalog:
+    with workspace.catalog(SMALL_CACHE_MIB) as catalog:
         require_consistent(catalog, legs, plan)
         if dry_run:
             _print_itinerary([standing(catalog, leg, todo, plan) for leg in legs], life, as_json)

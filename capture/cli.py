@@ -32,7 +32,7 @@ from capture.unfinished import find_unfinished
 from rig.config import RigConfig
 from rig.errors import Abort
 from rig.ownership import holder, owned
-from schemas.catalog import Catalog
+from schemas.catalog import SMALL_CACHE_MIB, Catalog
 from schemas.plan import Lighting, SweepPlan
 from schemas.workspace import Workspace
 
@@ -103,7 +103,7 @@ def run(
     guidance = read_guidance(sweep, audit)
     workspace = Workspace.open(root)
     config = RigConfig.load(workspace.rig_toml).overridden(camera, hub)
-    with workspace.catalog() as catalog:
+    with workspace.catalog(SMALL_CACHE_MIB) as catalog:
         require_scene(catalog, scene)
         light = config.lighting_named(lighting)
         summary = _run(
@@ -160,7 +160,7 @@ def resume(
     config = RigConfig.load(workspace.rig_toml).overridden(camera, hub)
     if _go_on(workspace, as_json):
         return
-    with workspace.catalog() as catalog:
+    with workspace.catalog(SMALL_CACHE_MIB) as catalog:
         found = find_unfinished(catalog, scene, lighting)
         if not found:
             click.echo("nothing to resume: every sweep has all its frames", err=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from schemas.catalog import Catalog
+from schemas.catalog import CACHE_MIB, Catalog
 from schemas.exposure import Exposure
 from schemas.records import reference_setting
 
@@ -86,9 +86,9 @@ class Workspace:
             )
         return workspace
 
-    def catalog(self) -> Catalog:
+    def catalog(self, cache_mib: int = CACHE_MIB) -> Catalog:
         """Open the catalog; close it, or use it as a context manager."""
-        return Catalog.open(self.catalog_path)
+        return Catalog.open(self.catalog_path, cache_mib=cache_mib)
 
     def sweep_folder(self, scene: str, lighting: str) -> Path:
         """Folder of all frames of a scene under a lighting."""

@@ -39,6 +39,7 @@ from capture.scene_cli import require_scene
 from capture.unfinished import find_unfinished
 from rig.config import RigConfig
 from rig.errors import Abort
+from schemas.catalog import SMALL_CACHE_MIB
 from schemas.records import Frame
 from schemas.workspace import Workspace, WorkspaceError
 
@@ -85,7 +86,7 @@ class Service:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.workspace = workspace
-        self.catalog = workspace.catalog()
+        self.catalog = workspace.catalog(SMALL_CACHE_MIB)
         self.hub = hub
         self.alarm: Alarm | None = None
         self.version = version
