@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain, islice
 from multiprocessing import get_context
+from time import monotonic
 from typing import Any, TypeVar
 
 from evaluate.ray_cluster import connect
+
+#: Time after which processes are started for what is left.
+ALONE_S = 0.5
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -23,14 +27,20 @@ def run_serial(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Ite
 def run_processes(
     function: Callable[[Task], Result], tasks: Iterable[Task], workers: int
 ) -> Iterator[Result]:
-    """Tasks in `workers` processes, no more than a few ahead of what is consumed."""
+    """Tasks in `workers` processes, no more than a few ahead of what is consumed.
+
+    The first ones are done here: a process takes longer to start than to read a small collection.
+    """
     tasks = iter(tasks)
-    first = list(islice(tasks, 2))
-    if len(first) < 2:
-        # nothing to share, and a process takes longer to start than to read two thousand headers
-        yield from run_serial(function, first)
+    begun_s = monotonic()
+    for task in tasks:
+        yield function(task)
+        if monotonic() - begun_s > ALONE_S:
+            break
+    left = list(islice(tasks, 1))
+    if not left:
         return
-    tasks = chain(first, tasks)
+    tasks = chain(left, tasks)
     # spawn: a forked child would inherit open database connections and threads' locks
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from _windowed(

@@ -26,8 +26,9 @@ _MODE_COLORS: Final = {"auto": "#56b4e9", "manual": "#0072b2", "unknown": "#c9cc
 
 #: Settings as photographers write them, at whole stops.
 _SHUTTER_TICKS: Final = {
-    -12: "1/4000", -10: "1/1000", -8: "1/250", -7: "1/125", -6: "1/60", -5: "1/30", -3: "1/8",
-    0: "1 s", 3: "8 s", 5: "30 s",
+    -12: "1/4000", -11: "1/2000", -10: "1/1000", -9: "1/500", -8: "1/250", -7: "1/125", -6: "1/60",
+    -5: "1/30", -4: "1/15", -3: "1/8", -2: "1/4", -1: "1/2", 0: "1 s", 1: "2 s", 2: "4 s", 3: "8 s",
+    4: "15 s", 5: "30 s",
 }  # fmt: skip
 _F_TICKS: Final = {
     0: "1", 1: "1.4", 2: "2", 3: "2.8", 4: "4", 5: "5.6", 6: "8", 7: "11", 8: "16", 9: "22",
@@ -38,9 +39,9 @@ _ISO_TICKS: Final = {
     10: "102400",
 }  # fmt: skip
 _SETTINGS: Final = (
-    ("f_number", "F-number", _F_TICKS),
-    ("iso", "ISO", _ISO_TICKS),
-    ("exposure_time_s", "exposure time", _SHUTTER_TICKS),
+    ("f_number", "F-number", _F_TICKS, 1),
+    ("iso", "ISO", _ISO_TICKS, 1),
+    ("exposure_time_s", "exposure time", _SHUTTER_TICKS, 2),
 )
 
 
@@ -174,13 +175,15 @@ def settings_figure(one: Distribution, number: int) -> Drawing:
     """Figure A.4: distributions of F-number, ISO and exposure time in thirds of a stop."""
 
     def paint(canvas: Figure) -> None:
-        for ax, (name, label, ticks) in zip(canvas.subplots(1, 3), _SETTINGS, strict=True):
+        for ax, (name, label, ticks, step) in zip(canvas.subplots(1, 3), _SETTINGS, strict=True):
             counts = one.fine[name]
             stops = np.array(sorted(counts)) / 3
             share = np.array([counts[key] for key in sorted(counts)]) / one.with_all_three
             ax.bar(stops, share, width=0.26, color=series_look(number)["color"])
             ax.set_xlim(min(ticks) - 1, max(ticks) + 1)
-            ax.set_xticks(list(ticks), list(ticks.values()), rotation=60, fontsize=7.5)
+            ax.set_xticks(
+                list(ticks)[::step], list(ticks.values())[::step], rotation=60, fontsize=7.5
+            )
             ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
             ax.set_xlabel(f"{label} (log scale)")
             for stop, value in sorted(zip(stops, share, strict=True), key=lambda p: -p[1])[:3]:
@@ -193,7 +196,7 @@ def settings_figure(one: Distribution, number: int) -> Drawing:
 
     rows = [
         (one.collection.name, name, key / 3, count, count / one.with_all_three)
-        for name, _, _ in _SETTINGS
+        for name, *_ in _SETTINGS
         for key, count in sorted(one.fine[name].items())
     ]
     return draw(
