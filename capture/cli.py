@@ -17,6 +17,7 @@ from capture.options import (
     preflight_options,
     read_guidance,
     reference_option,
+    require_own_devices,
     sweep_options,
 )
 from capture.plan_cli import plan, read_plan
@@ -30,7 +31,6 @@ from capture.stopping import StopRequest, stop_on_signals
 from capture.sweep import Summary, summarize_sweep
 from capture.unfinished import find_unfinished
 from rig.config import RigConfig
-from rig.errors import Abort
 from rig.ownership import holder, owned
 from schemas.catalog import SMALL_CACHE_MIB, Catalog
 from schemas.plan import Lighting, SweepPlan
@@ -229,11 +229,7 @@ def _run(
 
     client = find_daemon(workspace)
     if client is not None:
-        if not own_devices:
-            raise Abort(
-                "the daemon owns the devices: --camera and --hub mean nothing here",
-                "leave them out, or end the daemon",
-            )
+        require_own_devices(own_devices)
         from capture.daemon.follow import run_by_daemon
 
         request = {
@@ -251,7 +247,7 @@ def _run(
             "rev": client.get("/api/state")["rev"],
             "key": secrets.token_hex(8),
         }
-        return run_by_daemon(client, "/api/start", request)
+        return run_by_daemon(client, request)
     from rig.bench import open_bench  # libgphoto2 and yoctopuce: 0.3 s
 
     stop = StopRequest()

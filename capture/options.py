@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from capture.guidance import Guidance
+from rig.errors import Abort
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -57,6 +58,15 @@ def checklist_option(command: _F) -> _F:
         help="Answer yes to the checklist and to every setting that cannot be read, for "
         "unattended runs; recorded as such.",
     )(command)
+
+
+def require_own_devices(own: bool) -> None:
+    """Raise Abort if other devices than rig.toml's were named, and a daemon owns those."""
+    if not own:
+        raise Abort(
+            "the daemon owns the devices: --camera and --hub mean nothing here",
+            "leave them out, or end the daemon",
+        )
 
 
 def reference_option(command: _F) -> _F:

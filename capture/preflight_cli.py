@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import sys
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from capture.options import checklist_option, port_options
+from capture.options import checklist_option, port_options, require_own_devices
 from capture.plan_cli import read_plan
 from capture.preflight import Manner, Preflight, answers_path, unreachable
 from capture.preflight_gate import asker
@@ -25,6 +26,7 @@ from rig.errors import Abort, AskOperator, RigError
 from rig.gphoto_names import CUSTOM_WHITE_BALANCE
 from rig.ownership import owned
 from rig.preflight import Finding, Status, Task, failures
+from schemas.plan import Lighting, SweepPlan
 from schemas.workspace import Workspace
 
 _COLORS = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "bold red"}
@@ -61,24 +63,36 @@ def preflight(
     Reads every setting that the body tells, watches the meter for 5 s and, with --lighting,
     shoots six pictures at a fast shutter to see whether the lamps flicker; they are measured and
     forgotten. What no device tells is asked at a terminal, once for each camera body (the state
-    of the room: once a night). Exit status: 0 nothing failed, 1 something did.
+    of the room: once a night). Where `snaprig daemon` owns the devices, it makes the checks.
+    Exit status: 0 nothing failed, 1 something did.
 
     \b
     Examples:
       snaprig -w lab capture preflight --scene cups-3 --lighting bright
       snaprig -w lab capture preflight --lighting dim --no-burst --checklist-done --json
     """  # noqa: D301
+    from capture.daemon.client import find_daemon
+
     sweep_plan = read_plan(plan_file)
     workspace = Workspace.open(root)
     config = RigConfig.load(workspace.rig_toml).overridden(camera, hub)
     light = None if lighting is None else config.lighting_named(lighting)
-    shots = tuple(sweep_plan)
-    with workspace.catalog() as catalog:
-        if scene is not None:
-            require_scene(catalog, scene)
-            if light is not None:
-                shots = survey(catalog, scene, light.name, sweep_plan).remaining
-        task = Task(tuple(shot.exposure for shot in shots), light)
+    client = find_daemon(workspace)
+    if client is not None:
+        require_own_devices(camera is None and hub is None)
+        from capture.daemon.follow import preflight_by_daemon
+
+        request = {
+            "scene": scene,
+            "lighting": lighting,
+            "plan": sweep_plan.model_dump(mode="json"),
+            "burst": not no_burst,
+            "ask_again": ask_again,
+            "checklist_done": checklist_done,
+            "key": secrets.token_hex(8),
+        }
+        findings = preflight_by_daemon(client, request)
+    else:
         manner = Manner.full(
             checklist_done=checklist_done,
             burst=not no_burst,
@@ -86,6 +100,29 @@ def preflight(
             ask_again=ask_again,
             sleep=time.sleep,
         )
+        findings = _check_here(workspace, config, scene, light, sweep_plan, manner)
+    if as_json:
+        click.echo(json.dumps([finding.to_json() for finding in findings], indent=2))
+    else:
+        show(findings)
+    click.get_current_context().exit(1 if failures(findings) else 0)
+
+
+def _check_here(
+    workspace: Workspace,
+    config: RigConfig,
+    scene: str | None,
+    light: Lighting | None,
+    plan: SweepPlan,
+    manner: Manner,
+) -> list[Finding]:
+    shots = tuple(plan)
+    with workspace.catalog() as catalog:
+        if scene is not None:
+            require_scene(catalog, scene)
+            if light is not None:
+                shots = survey(catalog, scene, light.name, plan).remaining
+        task = Task(tuple(shot.exposure for shot in shots), light)
         flight = Preflight(workspace, catalog, config, task, manner)
         try:
             with owned(workspace):
@@ -95,11 +132,7 @@ def preflight(
             flight.host()
         finally:
             flight.close()
-    if as_json:
-        click.echo(json.dumps([finding.to_json() for finding in flight.findings], indent=2))
-    else:
-        show(flight.findings)
-    click.get_current_context().exit(1 if failures(flight.findings) else 0)
+    return flight.findings
 
 
 def look(flight: Preflight, config: RigConfig) -> None:

@@ -47,9 +47,10 @@ def daemon(
 ) -> None:
     """Own the devices, and shoot what the page and the capture commands ask for.
 
-    Page and API are at http://127.0.0.1:8417. While it runs, `capture run`, `status`, `pause`,
-    `resume` and `stop` talk to it. Ctrl-C or SIGTERM ends it after the frame at hand, with the
-    camera put back; what was not shot can be resumed. After a crash it says what was interrupted.
+    Page and API are at http://127.0.0.1:8417. While it runs, `capture run`, `preflight`,
+    `status`, `pause`, `resume` and `stop` talk to it. Ctrl-C or SIGTERM ends it after the frame at
+    hand, with the camera put back; what was not shot can be resumed. After a crash it says what
+    was interrupted.
 
     \b
     Examples:

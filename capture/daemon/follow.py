@@ -6,7 +6,7 @@ import queue
 import sys
 import threading
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import Any, NoReturn, TextIO
 
 from capture.asking import has_input
 from capture.daemon.client import Client, DaemonGoneError
@@ -16,6 +16,7 @@ from capture.states import RunState, Snapshot, Watch
 from capture.stopping import StopRequest, stop_on_signals
 from capture.sweep import Summary
 from rig.errors import Abort, AskOperator
+from rig.preflight import Finding, Status
 from schemas.exposure import Exposure
 from schemas.records import Outcome, RunStatus
 
@@ -32,16 +33,31 @@ def someone_is_there() -> bool:
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-def run_by_daemon(client: Client, path: str, request: dict[str, Any]) -> Summary:
-    """Have the daemon do it, show how it goes, and return how it ended.
-
-    The first Ctrl-C stops the job after its frame, as it does without a daemon. A terminal that
-    is closed, or a second Ctrl-C, leaves the job to the daemon.
+def run_by_daemon(client: Client, request: dict[str, Any]) -> Summary:
+    """Have the daemon shoot a sweep, show how it goes, and return how it ended.
 
     Raises
     ------
     AskOperator, Abort
         As the engine itself raises them.
+    """
+    return _summary(_followed(client, "/api/start", request))
+
+
+def preflight_by_daemon(client: Client, request: dict[str, Any]) -> list[Finding]:
+    """Have the daemon make its checks; what they found. Raises as `run_by_daemon` does."""
+    job = _followed(client, "/api/preflight", request)
+    if job["state"] != "done" and (job["fault"] or {}).get("code") != "preflight":
+        _raise_end(job)
+    found = client.get("/api/preflight")["findings"]
+    return [Finding(**{**one, "status": Status(one["status"])}) for one in found]
+
+
+def _followed(client: Client, path: str, request: dict[str, Any]) -> dict[str, Any]:
+    """Start a job and follow it to its end; returns it.
+
+    The first Ctrl-C stops the job after its frame, as it does without a daemon. A terminal that
+    is closed, or a second Ctrl-C, leaves the job to the daemon.
     """
     attended = someone_is_there()
     answered = client.post(path, {**request, "attended": attended})
@@ -49,7 +65,7 @@ def run_by_daemon(client: Client, path: str, request: dict[str, Any]) -> Summary
     stop = StopRequest()
     try:
         with stop_on_signals(stop, say):
-            ended = _Following(client, job, stop, sys.stdin if attended else None).to_its_end()
+            return _Following(client, job, stop, sys.stdin if attended else None).to_its_end()
     except KeyboardInterrupt:
         raise AskOperator(
             "not followed any more; the daemon goes on", "`snaprig capture status` says how far"
@@ -61,14 +77,19 @@ def run_by_daemon(client: Client, path: str, request: dict[str, Any]) -> Summary
             f"the daemon does not answer any more ({error})",
             "start it again; it says what was interrupted, and `snaprig capture resume` goes on",
         ) from error
-    return _summary(ended)
 
 
 def _summary(job: dict[str, Any]) -> Summary:
     """How its sweep ended; raises what the engine raised before there was one."""
-    document, fault = job["summary"], job["fault"]
-    if document is not None:
-        return Summary(**{**document, "status": RunStatus(document["status"])})
+    document = job["summary"]
+    if document is None:
+        _raise_end(job)
+    return Summary(**{**document, "status": RunStatus(document["status"])})
+
+
+def _raise_end(job: dict[str, Any]) -> NoReturn:
+    """Raise what ended a job before it could say how it went."""
+    fault = job["fault"]
     text = fault["text"] if fault else f"{job['title']} ended as {job['cause']}"
     action = fault["action"] if fault else ""
     if job["state"] == "failed":

@@ -332,6 +332,29 @@ def read_all(descriptor: int, into: bytearray) -> None:
             into += data
 
 
+def test_a_preflight_at_a_terminal_is_made_by_the_daemon(make_fault_lab):
+    """The same findings as without one, and the same exit status."""
+    lab = make_fault_lab()
+    arguments = ("capture", "preflight", "--lighting", "bright", "--checklist-done", "--json")
+    alone = snaprig(lab, *arguments)
+    with daemon(lab) as running:
+        beside = snaprig(lab, *arguments)
+        assert running.get()["job"]["kind"] == "preflight"
+        refused = snaprig(lab, *arguments, "--hub", "127.0.0.1:1")
+        assert (refused.returncode, "leave them out" in refused.stderr) == (1, True)
+        lab.room.post("/dial", {"mode": "P"})
+        failed = snaprig(lab, *arguments)
+        lab.room.post("/dial", {"mode": "M"})
+
+    def verdicts(ended):
+        return {one["check"]: one["status"] for one in json.loads(ended.stdout)}
+
+    assert len(verdicts(alone)) > 10
+    assert (beside.returncode, verdicts(beside)) == (alone.returncode, verdicts(alone))
+    assert failed.returncode == 1
+    assert "fail" in verdicts(failed).values()
+
+
 def test_a_run_without_a_daemon_is_steered_by_the_same_commands(slow_room, tmp_path):
     lab = FaultLab(tmp_path / "lab", slow_room.afresh())
     assert "nothing runs" in snaprig(lab, "capture", "pause").stderr
