@@ -55,7 +55,10 @@ _INDIRECTNESS: Final = {source: index for index, source in enumerate(SOURCES)}._
 
 #: Reasons why a picture's header gave nothing: there is no readable picture.
 UNREADABLE: Final = frozenset(
-    {"unreadable", "empty", "unknown_format", "broken_shard", "not_downloaded"}
+    (
+        "unreadable empty unknown_format broken_shard not_downloaded not_available "
+        "no_pictures_or_exif_in_table"
+    ).split()
 )
 
 Row = tuple[Any, ...]

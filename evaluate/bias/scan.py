@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import shutil
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -117,11 +119,16 @@ def scan(
     tally = Tally()
     about = json.dumps(asdict(collection)).encode()
     writer = _Parts(parts, run, SCHEMA.with_metadata({METADATA_KEY: about}))
-    for rows in _rows(units, previous, engine, tally):
-        writer.add(rows)
-        tally.add(rows)
-        watch(tally)
-    writer.close()
+    try:
+        for rows in _rows(_without(units, out, parts), previous, engine, tally):
+            writer.add(rows)
+            tally.add(rows)
+            watch(tally)
+        writer.close()
+    except BaseException:
+        with suppress(OSError):  # finished parts stay, for the next scan to take over
+            parts.rmdir()
+        raise
     _join(writer.paths, out, writer.schema)
     shutil.rmtree(parts)
     return tally
@@ -157,6 +164,17 @@ def _rows(
             tally.reused += rows.num_rows
             yield rows
         yield from batches
+
+
+def _without(units: Iterable[Unit], out: Path, parts: Path) -> Iterator[Unit]:
+    """All but what this scan writes, where that lies in the folder that is scanned."""
+    own, below = str(out.resolve()), f"{parts.resolve()}{os.sep}"
+    for unit in units:
+        if unit.kind == "parquet":
+            path = os.path.realpath(unit.path)
+            if path == own or path.startswith(below):
+                continue
+        yield unit
 
 
 def _tasks(

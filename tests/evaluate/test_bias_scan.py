@@ -349,6 +349,23 @@ def test_names_of_another_encoding_are_stored(tmp_path):
     assert run(folder, tmp_path / "s.parquet").images == 1
 
 
+def test_a_scan_does_not_read_what_it_writes(photos, tmp_path, monkeypatch):
+    monkeypatch.setattr(scanning, "TASK_PICTURES", 4)
+    monkeypatch.setattr(scanning, "PART_ROWS", 4)
+    out = photos / "1" / "inside.parquet"
+    assert run(photos, out).images == 13
+    assert run(photos, out).images == 13
+    run(photos, tmp_path / "elsewhere.parquet")
+    found = by_path(tmp_path / "elsewhere.parquet")[str(out)]
+    assert found["reason"] == "no_pictures_or_exif_in_table"
+
+
+def test_a_scan_that_cannot_begin_leaves_nothing(tmp_path):
+    with pytest.raises(SourceError, match="does not exist"):
+        run(tmp_path / "nowhere", tmp_path / "s.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_source_of_no_kind_is_refused(tmp_path):
     with pytest.raises(SourceError, match="does not exist"):
         list(find_units([tmp_path / "none"]))
