@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from capture.prediction import DOUBTFUL, light_stops
+from capture.prediction import BLACK_SHARE, DOUBTFUL, light_stops
 from schemas.capture_store import list_events, list_runs
 from schemas.catalog import Catalog
 from schemas.frame_store import list_frames
@@ -28,20 +28,26 @@ class BlackRow:
         The row's id.
     stops : float
         `light_stops` of the picture.
+    earlier : bool
+        Whether an earlier run left it.
     """
 
     shot: Shot
     attempt: int
     frame: int
     stops: float
+    earlier: bool = False
 
 
 def load_black_rows(
     catalog: Catalog, scene: str, lighting: Lighting, plan: SweepPlan
 ) -> list[BlackRow]:
-    """Those that earlier runs of a sweep left, but for what was black twice."""
+    """Those that earlier runs of a sweep left, but for what was black twice.
+
+    Nor those that the rule `mean` rejects though more than a few of their pixels show something.
+    """
     rows = list_frames(catalog, scene=scene, lighting=lighting.name, outcome=Outcome.REJECTED_BLACK)
-    black = {row.setting: row for row in rows}
+    black = {row.setting: row for row in rows if (row.black_fraction or 0.0) > BLACK_SHARE}
     if not black:
         return []
     for run in list_runs(catalog, scene=scene, lighting=lighting.name):
@@ -50,7 +56,11 @@ def load_black_rows(
                 black.pop(event.setting, None)
     return [
         BlackRow(
-            shot, row.attempt, row.id, light_stops(shot.exposure, row.light.lux or lighting.lux)
+            shot,
+            row.attempt,
+            row.id,
+            light_stops(shot.exposure, row.light.lux or lighting.lux),
+            earlier=True,
         )
         for shot in plan
         if (row := black.get(shot.exposure.stem)) is not None and row.id is not None

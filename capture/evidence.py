@@ -98,7 +98,7 @@ class Evidence:
         return exposure in self._by_iso.get(exposure.iso, ())
 
     def reaches(self, iso: int, light: int) -> bool:
-        """Whether any frame of this ISO had exactly this light."""
+        """Whether any frame of this ISO had exactly this light, or is to have it once more."""
         return (iso, light) in self._lights
 
     def witness(self, iso: int, light: int) -> Judged | None:

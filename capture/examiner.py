@@ -111,10 +111,12 @@ class Examiner:
             self._since_shown.clear()
         return None
 
-    def note_black(self, exposed: Exposed, frame: int, light: Light) -> None:
+    def note_black(self, exposed: Exposed, seen: Analysis, frame: int, light: Light) -> None:
         """A believed picture became a row that says `rejected_black`, with this id."""
         if exposed.setting in self._doubted:
             return  # black twice, with a sound reference frame in between
+        if seen.luma.black_fraction <= BLACK_SHARE:
+            return  # by the rule `mean`; it shows something
         lux = light.lux or self._sweep.lighting.lux
         stops = light_stops(exposed.shot.exposure, lux)
         self._black[exposed.setting] = BlackRow(exposed.shot, exposed.attempt, frame, stops)
@@ -168,6 +170,7 @@ class Examiner:
         if abs(creep) >= CREEP_STOPS:
             detail = f"{creep:+.2f} stops since reference frame {self._first.number}"
             self._note("light_creep", exposed, f"{detail}, not explained by the light meter")
+        self._since_shown.clear()
         self._references += 1
         if self._expectation is None:
             self._expectation = Expectation(new.histogram, new.stops)

@@ -160,6 +160,11 @@ class Guide:
     def withdraw(self, exposure: Exposure) -> None:
         """A frame is not believed any more; its verdict is to come again."""
         self._evidence.remove(exposure)
+        self._audited = {
+            audited: witness
+            for audited, witness in self._audited.items()
+            if exposure not in (audited, witness.exposure)
+        }
         level = self._level_of.get((exposure.iso, light_sixths(exposure)))
         if level is not None:
             level.out.add(exposure)

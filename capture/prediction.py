@@ -172,6 +172,8 @@ class Expectation:
         if black < _GRAY_SHARE:
             self._darkest_gray = min(self._darkest_gray, stops)
         elif black > BLACK_SHARE:
+            # One that is taken back later counts on: it was believed far below blackness only,
+            # where the next one would be believed without it.
             self._lightest_black = max(self._lightest_black, stops)
 
     def doubts_black(self, stops: float) -> bool:

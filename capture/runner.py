@@ -86,6 +86,8 @@ class Runner:
         What helps when the camera fails.
     pace : Pace or None
         What earlier sweeps have measured; grows with this one.
+    limited : bool
+        Whether the run is to take so many shots only.
     """
 
     def __init__(
@@ -107,6 +109,7 @@ class Runner:
         references: Schedule | None = None,
         recovery: Recovery = Recovery(),  # noqa: B008 - frozen
         pace: Pace | None = None,
+        limited: bool = False,
     ) -> None:
         self._camera = camera
         self._storing = storing
@@ -116,6 +119,7 @@ class Runner:
         self._left_shutter_s = sum(item.shot.exposure.shutter_s for item in self._todo)
         self._in_hand: dict[int, Todo] = {}
         self._planned = planned
+        self._limited = limited
         self._counts = Counter(counts)
         self._exposures = 0
         self._gave_up: list[Todo] = []
@@ -357,12 +361,16 @@ class Runner:
                 self._finished(item, answer.outcome, answer.luma, answer.frame)
 
     def _take_back(self, row: Withdrawn) -> None:
-        """A black row is doubted after all: shot again as if it had been at once."""
+        """A black row is doubted after all: shot again as if it had been at once.
+
+        A run that takes so many shots only leaves that to the next, if it was not its own.
+        """
         self._counts[Outcome.REJECTED_BLACK] -= 1
         self._left_shutter_s += row.shot.exposure.shutter_s
         if self._guiding:
             self._guiding.withdraw(row.shot)
-        self._todo.append(Todo(row.shot, row.attempt, doubtful=True))
+        if not (row.earlier and self._limited):
+            self._todo.append(Todo(row.shot, row.attempt, doubtful=True))
         ended = ShotEnded(row.shot.exposure, Outcome.FAILED)
         self._say(f"{row.shot.exposure}: {row.detail}", ended=ended)
 

@@ -98,11 +98,15 @@ class Unproven:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """No answer: the row of a shot that had ended was taken back. Shoot it again."""
+    """No answer: the row of a shot that had ended was taken back. Shoot it again.
+
+    `earlier`: an earlier run had ended it.
+    """
 
     shot: Shot
     attempt: int
     detail: str
+    earlier: bool
 
 
 Answer = Stored | Refused | Unproven | Withdrawn
@@ -296,7 +300,7 @@ class Storing:
             frame = self._write(exposed, frame)
         frame_id = add_frame(self._catalog, frame)
         if outcome is Outcome.REJECTED_BLACK:
-            self._examiner.note_black(exposed, frame_id, light)
+            self._examiner.note_black(exposed, seen, frame_id, light)
         return Stored(exposed.shot, outcome, seen.luma, frame_id)
 
     def _withdraw_contradicted(self, by: str) -> None:
@@ -306,7 +310,7 @@ class Storing:
             withdraw_frame(self._catalog, row.frame, detail)
             setting = row.shot.exposure.stem
             add_event(self._catalog, self._sweep.run_id, WITHDRAWN, setting, detail)
-            self._answers.put(Withdrawn(row.shot, row.attempt, detail))
+            self._answers.put(Withdrawn(row.shot, row.attempt, detail, row.earlier))
 
     def _write(self, exposed: Exposed, frame: Frame) -> Frame:
         where = (frame.scene, frame.lighting)

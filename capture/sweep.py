@@ -248,6 +248,7 @@ def run_sweep(
             references=schedule,
             recovery=recovery,
             pace=pace,
+            limited=limit is not None,
         )
         ending = Ending(RunStatus.STOPPED, "stopped at once", 0)
         try:

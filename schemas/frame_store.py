@@ -52,7 +52,9 @@ def add_frame(catalog: Catalog, frame: Frame) -> int:
             )
         if frame.outcome in FINAL:
             connection.execute(delete(responses).where(responses.c.id.in_(_stale(row.id, frame))))
-        if frame.histogram is not None:
+        if frame.histogram is None:
+            connection.execute(delete(histograms).where(histograms.c.frame_id == row.id))
+        else:
             luma = upsert(histograms).values(frame_id=row.id, luma=frame.histogram)
             connection.execute(
                 luma.on_conflict_do_update(

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from evaluate.bias import heif
@@ -26,8 +27,12 @@ _MOST_GARBAGE: Final = 32 * 1024
 #: Chunks of pixels that are stepped over before a PNG's end is looked at instead: libpng makes
 #: one of every 8 KiB.
 _MOST_PIXEL_CHUNKS: Final = 32
-#: Bytes at the end of a PNG in which an Exif block behind the pixels is looked for.
+#: Bytes at the end of a PNG in which metadata behind the pixels is looked for, what such a chunk
+#: begins with (its length, its kind), and how many of these are looked at: pixels can be anything.
 _TAIL_BYTES: Final = 64 * 1024
+_METADATA_KINDS: Final = (b"eXIf", b"zTXt", b"iTXt", b"tEXt")
+_METADATA_CHUNK: Final = re.compile(b"(.{4})(" + b"|".join(_METADATA_KINDS) + b")", re.DOTALL)
+_MOST_CANDIDATES: Final = 64
 #: JPEG markers: those that begin a segment with a length; start of scan and end of image, behind
 #: which there is no metadata. TEM, RST0 to RST7 and SOI stand alone, 0xFFFF are fill bytes.
 _APP1: Final = 0xFFE1
@@ -135,25 +140,28 @@ def _png(window: Window, found: Found) -> None:
             if pixel_chunks > _MOST_PIXEL_CHUNKS:
                 _png_tail(window, found)
                 return
-        elif kind == b"eXIf" and size <= _LONGEST:
-            found.exif.append(_block(window.at(at + 8, size)))
-        elif kind in (b"zTXt", b"iTXt", b"tEXt") and size <= _LONGEST:
-            _png_text(kind, window.at(at + 8, size), found)
+        elif kind in _METADATA_KINDS and size <= _LONGEST:
+            _png_metadata(kind, window.at(at + 8, size), found)
         at += 12 + size
 
 
 def _png_tail(window: Window, found: Found) -> None:
-    """An Exif chunk behind the pixels, told from pixels by its checksum."""
+    """Chunks with metadata behind the pixels, told from pixels by their checksums."""
     tail = window.tail(_TAIL_BYTES)
     if b"IEND" not in tail:
         found.reason = "truncated"
-    at = tail.rfind(b"eXIf")
-    if at < 4:
-        return
-    (size,) = struct.unpack_from(">I", tail, at - 4)
-    chunk, check = tail[at : at + 4 + size], tail[at + 4 + size : at + 8 + size]
-    if zlib.crc32(chunk).to_bytes(4, "big") == check:
-        found.exif.append(_block(chunk[4:]))
+    for match in islice(_METADATA_CHUNK.finditer(tail), _MOST_CANDIDATES):
+        size, kind, at = int.from_bytes(match[1], "big"), match[2], match.end()
+        body, check = tail[at : at + size], tail[at + size : at + size + 4]
+        if zlib.crc32(kind + body).to_bytes(4, "big") == check:
+            _png_metadata(kind, body, found)
+
+
+def _png_metadata(kind: bytes, body: bytes, found: Found) -> None:
+    if kind == b"eXIf":
+        found.exif.append(_block(body))
+    else:
+        _png_text(kind, body, found)
 
 
 def _png_text(kind: bytes, data: bytes, found: Found) -> None:

@@ -7,13 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain, islice
 from multiprocessing import get_context
-from time import monotonic
 from typing import Any, TypeVar
 
 from evaluate.ray_cluster import connect
-
-#: Time after which processes are started for what is left.
-ALONE_S = 0.5
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -29,18 +25,14 @@ def run_processes(
 ) -> Iterator[Result]:
     """Tasks in `workers` processes, no more than a few ahead of what is consumed.
 
-    The first ones are done here: a process takes longer to start than to read a small collection.
+    A single one is done here: there is nothing to share.
     """
     tasks = iter(tasks)
-    begun_s = monotonic()
-    for task in tasks:
-        yield function(task)
-        if monotonic() - begun_s > ALONE_S:
-            break
-    left = list(islice(tasks, 1))
-    if not left:
+    first = list(islice(tasks, 2))
+    if len(first) < 2:
+        yield from run_serial(function, first)
         return
-    tasks = chain(left, tasks)
+    tasks = chain(first, tasks)
     # spawn: a forked child would inherit open database connections and threads' locks
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from _windowed(

@@ -163,7 +163,8 @@ def run_models(
     Returns
     -------
     Totals
-        Models in the order of `rows`; those with a `problem` did not do all their work.
+        Models as they were loaded together, view by view; those with a `problem` did not do all
+        their work.
     """
     totals = Totals()
     left = deque(rows)

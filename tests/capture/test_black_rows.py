@@ -2,13 +2,16 @@
 
 import io
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import piexif
 import pytest
 from PIL import Image
 
+import capture.sweep
 from capture.guidance import Guidance
+from capture.reference import Schedule
 from schemas.frame_store import list_frames
 from schemas.plan import SweepPlan
 from schemas.records import Outcome
@@ -138,6 +141,44 @@ def test_a_frame_far_above_blackness_takes_nothing_back(lab, spoil):
     assert lab.sweep(plan, references=True).status == "done"
     assert withdrawn(lab) == []
     assert rows(lab)[THIRD] == (Outcome.REJECTED_BLACK, 1)
+
+
+def test_a_reference_frame_shows_that_the_shutter_worked_until_then(lab, spoil, monkeypatch):
+    """Reference, first, second (dead), reference, third (dead), 1/15 (dead, and seen to be)."""
+    monkeypatch.setattr(capture.sweep, "Schedule", partial(Schedule, every=2))
+    spoil({1: nearly_black, 2: dead, 4: dead, 5: dead, THIRD: dead})
+    assert lab.sweep(plan_of(*PLAN.shutter, "1/15"), references=True).status == "done"
+    assert withdrawn(lab) == [THIRD]
+
+
+def test_the_rule_mean_rejects_what_shows_something_and_nothing_is_taken_back(lab):
+    plan = PLAN.model_copy(update={"acceptance": "mean"})
+    summary = lab.sweep(plan, references=True)
+    assert (summary.status, summary.accepted, summary.rejected_black) == ("done", 2, 1)
+    assert withdrawn(lab) == []
+    more = plan_of("1/500", *PLAN.shutter).model_copy(update={"acceptance": "mean"})
+    assert lab.sweep(more, references=True).status == "done"
+    assert withdrawn(lab) == []
+    assert {attempt for _, attempt in rows(lab).values()} == {1}
+
+
+def test_a_run_of_so_many_shots_leaves_an_earlier_run_s_row_to_the_next(lab, spoil):
+    spoil({1: nearly_black, 2: dead})
+    lab.sweep(PLAN, references=True, limit=2)
+    taken = len(lab.camera.taken)
+    summary = lab.sweep(PLAN, references=True, limit=1)
+    assert (summary.status, summary.failed, summary.remaining) == ("stopped", 1, 1)
+    assert len(lab.camera.taken) == taken + 2  # the reference frame is no shot of the plan
+    assert lab.sweep(PLAN, references=True).status == "done"
+    assert rows(lab)[SECOND] == (Outcome.ACCEPTED, 2)
+
+
+def test_what_a_row_proved_that_was_taken_back_is_not_refuted(lab, spoil):
+    """The audit shoots what the dead picture had proven black."""
+    spoil({FIRST: nearly_black, SECOND: dead})
+    summary = lab.sweep(PLAN, references=True, guidance=Guidance(1.0))
+    assert (summary.status, summary.accepted, summary.reason) == ("done", 3, "")
+    assert withdrawn(lab) == [SECOND]
 
 
 def test_a_guided_sweep_builds_nothing_on_a_row_that_was_taken_back(lab, spoil):

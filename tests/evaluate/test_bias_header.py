@@ -115,6 +115,10 @@ def test_both_byte_orders(order):
     assert found.date.isoformat() == "2014-05-06T07:08:09"
 
 
+PROFILE = zlib.compress(b"\nexif\n99\n" + made.tiff().hex().encode())
+XMP = b'<x exif:ISOSpeedRatings="200" exif:FNumber="28/10" exif:ExposureTime="1/125"/>'
+
+
 @pytest.mark.parametrize(
     "picture",
     [
@@ -135,6 +139,8 @@ def test_both_byte_orders(order):
         ),
         made.png(*made.pixels(400_000), (b"eXIf", made.tiff())),
         made.png((b"eXIf", made.tiff()), *made.pixels(400_000)),
+        made.png(*made.pixels(400_000), (b"zTXt", b"Raw profile type exif\0\0" + PROFILE)),
+        made.png(*made.pixels(400_000), (b"iTXt", b"XML:com.adobe.xmp\0\0\0\0\0" + XMP)),
         made.webp((b"VP8X", bytes(10)), (b"EXIF", made.tiff())),
         made.webp((b"VP8 ", bytes(7)), (b"EXIF", b"Exif\0\0" + made.tiff())),
         made.tiff(),
@@ -146,6 +152,8 @@ def test_both_byte_orders(order):
         "png-raw-profile-of-another-length",
         "png-behind-many-chunks",
         "png-before-them",
+        "png-profile-behind-them",
+        "png-xmp-behind-them",
         "webp",
         "webp-with-header",
         "tiff",

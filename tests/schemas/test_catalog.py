@@ -185,6 +185,27 @@ def test_a_frame_comes_back_as_it_went_in(catalog, run_id):
     assert frame_store.load_histogram(catalog, frame_id) == stored.histogram
 
 
+def test_what_was_measured_of_a_picture_that_was_taken_back_goes_with_it(catalog, run_id):
+    black = dataclasses.replace(frame(run_id), outcome=Outcome.REJECTED_BLACK, path="", sha256="")
+    frame_id = frame_store.add_frame(catalog, black)
+    frame_store.withdraw_frame(catalog, frame_id, "doubtful")
+    (found,) = frame_store.list_frames(catalog)
+    assert (found.outcome, found.reason) == (Outcome.FAILED, "doubtful")
+    assert frame_store.load_histogram(catalog, frame_id) == black.histogram
+    given_up = dataclasses.replace(
+        black, outcome=Outcome.FAILED, histogram=None, black_fraction=None
+    )
+    assert frame_store.add_frame(catalog, given_up) == frame_id
+    assert frame_store.load_histogram(catalog, frame_id) is None
+
+
+def test_only_a_black_row_can_be_taken_back(catalog, run_id):
+    frame_id = frame_store.add_frame(catalog, frame(run_id))
+    frame_store.withdraw_frame(catalog, frame_id, "doubtful")
+    (found,) = frame_store.list_frames(catalog)
+    assert found.outcome is Outcome.ACCEPTED
+
+
 def test_frames_without_a_picture_come_back_too(catalog, run_id):
     bare = Frame(
         scene="mugs",
