@@ -87,12 +87,28 @@ def test_no_box_is_cut_for_its_score(models, name):
 def test_a_batch_gives_what_one_by_one_gives(models, name):
     model = models[name]
     asked = [tiny.ask(model, tiny.pixels(seed, (96, 64 + 16 * (seed % 2)))) for seed in range(4)]
-    together = model.answer(asked)
-    for given, one in zip(together, asked, strict=True):
+    for given, one in zip(model.answer(asked), asked, strict=True):
         (alone,) = model.answer([one])
-        assert given.payload["labels"] == alone.payload["labels"]
         np.testing.assert_allclose(given.payload["scores"], alone.payload["scores"], atol=2e-5)
-        np.testing.assert_allclose(boxes_of(given), boxes_of(alone), atol=0.05)
+        assert missing(given, alone) == missing(alone, given) == []
+
+
+def missing(given, other):
+    """Detections that another answer lacks; of equal scores the order and the last may differ."""
+    there = list(
+        zip(other.payload["labels"], other.payload["scores"], boxes_of(other), strict=True)
+    )
+    return [
+        (label, score, box)
+        for label, score, box in zip(
+            given.payload["labels"], given.payload["scores"], boxes_of(given), strict=True
+        )
+        if score > min(given.payload["scores"]) + 4e-5
+        and not any(
+            label == its_label and abs(score - its) < 2e-5 and np.abs(box - its_box).max() < 0.05
+            for its_label, its, its_box in there
+        )
+    ]
 
 
 @pytest.mark.parametrize("name", MADE)
