@@ -159,7 +159,6 @@ class Runner:
         )
         self._doubtful: tuple[Todo, Refused] | None = None  # a refusal that nobody acted on yet
         self._begun_s = 0.0
-        self._message = ""
 
     def run(self) -> Ending:
         """Shoot until every shot has its row, or something ends the run. Closes the storing."""
@@ -280,7 +279,7 @@ class Runner:
         try:
             while self._in_hand:
                 self._light.wait(0.2)
-                self._collect_stored(wait_s=0.02)
+                self._collect(wait_s=0.02, winding_down=True)
         except Exception:  # the run has its reason already
             _log.debug("while winding down", exc_info=True)
 
@@ -329,8 +328,11 @@ class Runner:
             if self._references is not None and item.reference is None:
                 self._references.count()
 
-    def _collect(self, wait_s: float = 0.0) -> None:
-        """Read the verdicts that have come; wait for the first one, if told to."""
+    def _collect(self, wait_s: float = 0.0, *, winding_down: bool = False) -> None:
+        """Read the verdicts that have come; wait for the first one, if told to.
+
+        While winding down, what was refused is left for a resume.
+        """
         while (answer := self._storing.answer(wait_s)) is not None:
             wait_s = 0.0
             if isinstance(answer, Withdrawn):
@@ -339,6 +341,8 @@ class Runner:
             item = self._in_hand.pop(answer.shot.index)
             if isinstance(answer, Stored):
                 self._finished(item, answer.outcome, answer.luma, answer.frame)
+            elif winding_down:
+                continue
             elif isinstance(answer, Unproven):
                 self._shoot_again(item, answer.detail)
             elif answer.kind == DOUBTFUL:
@@ -348,17 +352,6 @@ class Runner:
             else:
                 self._doubtful = item, answer
                 self._refuse(item, answer)
-
-    def _collect_stored(self, wait_s: float = 0.0) -> None:
-        """Count what was stored; what was refused is left for a resume."""
-        while (answer := self._storing.answer(wait_s)) is not None:
-            wait_s = 0.0
-            if isinstance(answer, Withdrawn):
-                self._take_back(answer)
-                continue
-            item = self._in_hand.pop(answer.shot.index)
-            if isinstance(answer, Stored):
-                self._finished(item, answer.outcome, answer.luma, answer.frame)
 
     def _take_back(self, row: Withdrawn) -> None:
         """A black row is doubted after all: shot again as if it had been at once.

@@ -30,6 +30,17 @@ def jpeg(seed: int, size: tuple[int, int] = (96, 64)) -> bytes:
     return buffer.getvalue()
 
 
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Tiny networks are slower in several threads, and tests run beside each other."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 class Lab:
     """A workspace and short ways to fill it."""
 

@@ -26,13 +26,7 @@ from schemas.records import Observer
 from tests.evaluate.color_catalog import PAIRS, answer
 from tests.evaluate.conftest import jpeg
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def prepare(pixels):

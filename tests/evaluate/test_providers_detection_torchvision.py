@@ -18,12 +18,7 @@ from tests.evaluate import tiny_checkpoints as tiny
 CPU = LoadOptions(device="cpu", offline=True)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import torch
 
 from evaluate.metrics.detection_frames import DetectedFrame, frames_to_arrays
 from evaluate.model import Given
@@ -25,12 +24,7 @@ from tests.evaluate.conftest import jpeg
 CPU = LoadOptions(device="cpu", offline=True)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture

@@ -15,7 +15,10 @@ from tests.evaluate import tiny_checkpoints as tiny
 from tests.evaluate import tiny_vlms
 
 # transformers' own conversion of token lists, in the processor of PaliGemma
-pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning"),
+]
 
 CPU = LoadOptions(device="cpu", offline=True)
 FAMILIES = ("qwen2_vl", "paligemma", "llava_next", "deepseek_vl", "deepseek_vl_hybrid")
@@ -44,14 +47,6 @@ IMAGE = {
     "deepseek_vl_hybrid": "<image_placeholder>" * 4,
 }
 BEGIN = {"paligemma": "<bos>", "llava_next": "<s>", "deepseek_vl": "<begin>"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
